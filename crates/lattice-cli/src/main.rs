@@ -1,0 +1,2 @@
+//! The `lattice` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! (map of the room)
