@@ -1,1 +1,16 @@
-//! (map of the room)
+//! The registry: schemas with identity.
+//!
+//! Comes in: a subject and a schema's text; goes out: an id that every record carries, and later
+//! the text for an id. Read [`SchemaRegistry`] first (what encoders and decoders use), then
+//! [`avro::Schema`] (a parsed Avro schema), then `EmbeddedRegistry` (subjects, versions, ids and
+//! the compatibility rules in a [`DocumentStore`](lattice_core::store::DocumentStore)), then
+//! `routes` (the same over HTTP as Confluent's registry serves it).
+//!
+//! This room must not know: topics, events, connectors, or how documents are kept.
+
+pub mod avro;
+mod error;
+mod model;
+
+pub use error::{Code, RegistryError};
+pub use model::{NewSchema, Reference, RegisteredSchema, SchemaId, SchemaRegistry};
