@@ -2,15 +2,22 @@
 //!
 //! Comes in: a subject and a schema's text; goes out: an id that every record carries, and later
 //! the text for an id. Read [`SchemaRegistry`] first (what encoders and decoders use), then
-//! [`avro::Schema`] (a parsed Avro schema), then `EmbeddedRegistry` (subjects, versions, ids and
+//! [`avro::Schema`] (a parsed Avro schema), then [`EmbeddedRegistry`] (subjects, versions, ids and
 //! the compatibility rules in a [`DocumentStore`](lattice_core::store::DocumentStore)), then
-//! `routes` (the same over HTTP as Confluent's registry serves it).
+//! [`routes()`] (the same over HTTP as Confluent's registry serves it).
 //!
 //! This room must not know: topics, events, connectors, or how documents are kept.
 
 pub mod avro;
+mod compatibility;
+mod embedded;
 mod error;
 mod model;
+mod routes;
+mod subjects;
 
+pub use compatibility::Level;
+pub use embedded::EmbeddedRegistry;
 pub use error::{Code, RegistryError};
 pub use model::{NewSchema, Reference, RegisteredSchema, SchemaId, SchemaRegistry};
+pub use routes::routes;

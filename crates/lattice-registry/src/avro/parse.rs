@@ -153,7 +153,8 @@ impl Parser {
 
     /// Reserves a node for the name before its content is read, so that it may refer to itself.
     fn reserve(&mut self, name: &Name) -> NodeId {
-        let id = self.add(Kind::Null, Map::new());
+        let unfinished = Record { name: name.clone(), fields: Vec::new() };
+        let id = self.add(Kind::Record(unfinished), Map::new());
         self.names.insert(Arc::clone(&name.full), id);
         id
     }
