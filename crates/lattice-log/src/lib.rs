@@ -1,1 +1,19 @@
-//! (map of the room)
+//! The log: topics, record batches, offsets and small documents, durable.
+//!
+//! Comes in: records ([`BatchSetBuilder`] makes batches of them) and source positions, in one
+//! [`AppendRequest`]; goes out: stored batches, from any offset ([`Log::fetch`]). Read [`Log`]
+//! first, then [`RecordBatchReader`], then [`EmbeddedLog`].
+//!
+//! This room must not know: what is in a record (Avro, JSON, envelopes), connectors, HTTP.
+
+pub mod log;
+pub mod record_batch;
+
+pub use log::{
+    AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
+    StoredBatch, TopicConfig, TopicInfo, TopicPartition,
+};
+pub use record_batch::{
+    BatchSetBuilder, Compression, HeaderView, RawBatch, RecordBatchReader, RecordIndex, RecordSet,
+    RecordView, Span,
+};
