@@ -1,0 +1,268 @@
+//! The keys that Kafka Connect itself gives every connector.
+//!
+//! Source: Kafka's `ConnectorConfig`, `SourceConnectorConfig`, `SinkConnectorConfig`.
+
+use lattice_core::config::{Importance, Key, KeyType, Rule};
+
+const fn common(name: &'static str, kind: KeyType, doc: &'static str) -> Key {
+    Key::new(name, kind, doc).group("Common")
+}
+
+const fn errors(name: &'static str, kind: KeyType, doc: &'static str) -> Key {
+    Key::new(name, kind, doc).group("Error Handling")
+}
+
+/// `errors.tolerance`
+pub(crate) const TOLERANCE: Key = errors(
+    "errors.tolerance",
+    KeyType::String,
+    "What happens to a record that cannot be processed: \"none\" fails the task, \"all\" sends it \
+     to the dead letters and goes on.",
+)
+.default("none")
+.label("Error Tolerance")
+.rule(Rule::OneOf(&["none", "all"]));
+
+/// `errors.log.enable`
+pub(crate) const LOG_ENABLE: Key = errors(
+    "errors.log.enable",
+    KeyType::Boolean,
+    "Whether every tolerated error is written to the worker's log.",
+)
+.default("false")
+.label("Log Errors");
+
+/// `errors.deadletterqueue.topic.name`
+pub(crate) const DEAD_LETTER_TOPIC: Key = errors(
+    "errors.deadletterqueue.topic.name",
+    KeyType::String,
+    "The topic that takes records a sink could not process. Empty: they are dropped and counted.",
+)
+.default("")
+.label("Dead Letter Queue Topic Name");
+
+/// `errors.deadletterqueue.context.headers.enable`
+pub(crate) const DEAD_LETTER_HEADERS: Key = errors(
+    "errors.deadletterqueue.context.headers.enable",
+    KeyType::Boolean,
+    "Whether dead letters get headers that say where they come from and what went wrong.",
+)
+.default("false")
+.label("Enable Error Context Headers");
+
+/// `errors.max.retries` (Debezium's)
+pub(crate) const MAX_RETRIES: Key = errors(
+    "errors.max.retries",
+    KeyType::Int,
+    "How often a task is opened again after transient errors in a row before it fails; -1: \
+     without end.",
+)
+.default("-1")
+.label("Maximum Retries")
+.rule(Rule::Range(-1, i32::MAX as i64));
+
+/// `tasks.max`
+pub(crate) const TASKS_MAX: Key =
+    common("tasks.max", KeyType::Int, "The most tasks the connector may have.")
+        .default("1")
+        .importance(Importance::High)
+        .label("Tasks max")
+        .rule(Rule::Range(1, i32::MAX as i64));
+
+/// `topics`
+pub(crate) const TOPICS: Key = common(
+    "topics",
+    KeyType::List,
+    "The topics to read, separated by commas. Exactly one of \"topics\" and \"topics.regex\".",
+)
+.default("")
+.importance(Importance::High)
+.label("Topics");
+
+/// `topics.regex`
+pub(crate) const TOPICS_REGEX: Key = common(
+    "topics.regex",
+    KeyType::String,
+    "The topics to read, as a regular expression that matches the whole name. New topics that \
+     match are taken up while the connector runs.",
+)
+.default("")
+.importance(Importance::High)
+.label("Topics regex");
+
+/// `transforms`
+pub(crate) const TRANSFORMS: Key = Key::new(
+    "transforms",
+    KeyType::List,
+    "Aliases of the transformations, in order. This version has none, save that sinks accept \
+     io.debezium.transforms.ExtractNewRecordState without effect, since they read envelopes.",
+)
+.default("")
+.group("Transforms")
+.importance(Importance::Low)
+.label("Transforms");
+
+/// `predicates`
+pub(crate) const PREDICATES: Key =
+    Key::new("predicates", KeyType::List, "Aliases of the predicates of transformations.")
+        .default("")
+        .group("Predicates")
+        .importance(Importance::Low)
+        .label("Predicates");
+
+/// `topic.creation.default.partitions`
+pub(crate) const CREATION_PARTITIONS: Key = Key::new(
+    "topic.creation.default.partitions",
+    KeyType::Int,
+    "Partitions of topics that the connector creates; -1: the log's default.",
+)
+.default("-1")
+.group("Topic Creation")
+.label("Partitions")
+.rule(Rule::Range(-1, 10_000));
+
+/// Keys of every connector.
+pub(crate) static COMMON: &[Key] = &[
+    common("name", KeyType::String, "The connector's name, unique on this worker.")
+        .required()
+        .label("Connector name")
+        .rule(Rule::Check(check_name)),
+    common("connector.class", KeyType::Class, "The connector's class or its alias.")
+        .required()
+        .label("Connector class"),
+    TASKS_MAX,
+    common(
+        "tasks.max.enforce",
+        KeyType::Boolean,
+        "Whether a connector that makes more tasks than \"tasks.max\" fails.",
+    )
+    .default("true")
+    .importance(Importance::Low)
+    .label("Tasks max enforce")
+    .ignored("no connector here makes more tasks than it may"),
+    TRANSFORMS,
+    PREDICATES,
+    common(
+        "config.action.reload",
+        KeyType::String,
+        "What happens when a config provider says that a value changed.",
+    )
+    .default("restart")
+    .importance(Importance::Low)
+    .label("Reload Action")
+    .rule(Rule::OneOf(&["none", "restart"]))
+    .ignored("the providers env, file and directory announce no changes"),
+    errors(
+        "errors.retry.timeout",
+        KeyType::Long,
+        "How long a failed operation is retried. Units: ms; -1: without end.",
+    )
+    .default("0")
+    .label("Retry Timeout for Errors")
+    .ignored("transient errors are retried without end, or as errors.max.retries says"),
+    errors(
+        "errors.retry.delay.max.ms",
+        KeyType::Long,
+        "The longest wait between two tries. Units: ms.",
+    )
+    .default("30000")
+    .label("Maximum Delay Between Retries for Errors")
+    .rule(Rule::Range(1, i64::MAX)),
+    MAX_RETRIES,
+    TOLERANCE,
+    LOG_ENABLE,
+    errors(
+        "errors.log.include.messages",
+        KeyType::Boolean,
+        "Whether the log shows the records themselves.",
+    )
+    .default("false")
+    .label("Log Error Details")
+    .ignored("rows never stand in the log; see the dead letters"),
+];
+
+/// Keys of every source.
+pub(crate) static SOURCE: &[Key] = &[
+    Key::new(
+        "topic.creation.groups",
+        KeyType::List,
+        "Groups of rules for topics that the connector creates.",
+    )
+    .default("")
+    .group("Topic Creation")
+    .label("Topic Creation Groups")
+    .ignored("only the group \"default\" has an effect in this version"),
+    CREATION_PARTITIONS,
+    Key::new(
+        "topic.creation.default.replication.factor",
+        KeyType::Short,
+        "Replicas of topics that the connector creates.",
+    )
+    .default("-1")
+    .group("Topic Creation")
+    .label("Replication Factor")
+    .ignored("the embedded log is one file"),
+    Key::new(
+        "exactly.once.support",
+        KeyType::String,
+        "Whether the connector must be able to deliver exactly once.",
+    )
+    .default("requested")
+    .group("Exactly Once Support")
+    .label("Exactly once support")
+    .rule(Rule::OneOf(&["requested", "required"]))
+    .ignored("records and position are always written in one transaction"),
+    Key::new("transaction.boundary", KeyType::String, "Where transactions begin and end.")
+        .default("poll")
+        .group("Exactly Once Support")
+        .label("Transaction Boundary")
+        .rule(Rule::OneOf(&["poll", "interval", "connector"]))
+        .ignored("records and position are always written in one transaction"),
+    Key::new(
+        "offsets.storage.topic",
+        KeyType::String,
+        "The topic that keeps this connector's offsets.",
+    )
+    .default("")
+    .group("offsets.topic")
+    .label("Offsets topic")
+    .ignored("offsets are kept in the log's own file"),
+];
+
+/// Keys of every sink.
+pub(crate) static SINK: &[Key] = &[
+    TOPICS,
+    TOPICS_REGEX,
+    DEAD_LETTER_TOPIC,
+    errors(
+        "errors.deadletterqueue.topic.replication.factor",
+        KeyType::Short,
+        "Replicas of the dead letter topic.",
+    )
+    .default("3")
+    .label("Dead Letter Queue Topic Replication Factor")
+    .ignored("the embedded log is one file"),
+    DEAD_LETTER_HEADERS,
+];
+
+/// Prefixes whose rest is free.
+pub(crate) static PREFIXES: &[&str] = &[
+    "key.converter.",
+    "value.converter.",
+    "header.converter.",
+    "transforms.",
+    "predicates.",
+    "topic.creation.",
+    "producer.override.",
+    "consumer.override.",
+    "admin.override.",
+];
+
+fn check_name(name: &str) -> Option<String> {
+    if name.trim().is_empty() {
+        return Some("a name must not be empty".to_owned());
+    }
+    name.chars()
+        .any(char::is_control)
+        .then(|| "a name must not contain control characters".to_owned())
+}

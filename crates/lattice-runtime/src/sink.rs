@@ -1,0 +1,245 @@
+//! Runs a sink task: takes decoded events, writes them, moves offsets once they are durable.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::Instant,
+};
+
+use crate::codec_pending::{Decoder, DecoderOptions};
+use lattice_core::{
+    connector::{Rejected, SinkConnector, SinkTask, TaskContext, WriteStatus},
+    error::{Error, Result},
+};
+use lattice_log::TopicPartition;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{
+    dead_letter::Tolerance,
+    feed::{Fed, Feed},
+    model::State,
+    offsets,
+    report::Delivered,
+    salvage::{Salvage, Stage},
+    source::joined,
+    task::TaskRun,
+};
+
+/// Pieces that wait for the sink, beside the one being written: each is bounded in bytes.
+const AHEAD: usize = 1;
+
+/// Runs until the task is told to end, or an error.
+pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<()> {
+    let config = &run.config.config;
+    let decoder =
+        Decoder::new(DecoderOptions::from_config(config)?, Arc::clone(&run.shared.registry));
+    let feed = Feed::new(run, decoder)?;
+    let tolerance = Tolerance::from_config(config)?;
+    let context = TaskContext {
+        progress: Arc::clone(&run.report.progress),
+        buffer_bytes: run.shared.config.task_bytes,
+    };
+    let mut task = tokio::select! {
+        () = run.report.cancel.cancelled() => return Ok(()),
+        opened = connector.open(run.config.clone(), context) => opened?,
+    };
+    run.report.note("reconnecting", None);
+
+    let (out, fed) = mpsc::channel(AHEAD);
+    let mut delivery = Delivery {
+        run,
+        salvage: Salvage::new(run, tolerance, connector.descriptor().class),
+        group: offsets::group(&run.config.connector, config),
+        fed,
+        feed: AbortOnDropHandle::new(tokio::spawn(feed.run(out))),
+        written: BTreeMap::new(),
+        durable: BTreeMap::new(),
+        events: 0,
+        bytes: 0,
+        holds: false,
+        committed_at: Instant::now(),
+    };
+    let outcome = Box::pin(delivery.run(task.as_mut())).await;
+    let last = delivery.commit().await;
+    drop(delivery);
+    let closing = tokio::time::timeout(run.shared.config.task_grace, task.close());
+    if closing.await.is_err() {
+        tracing::warn!("the sink did not close in time and was dropped");
+    }
+    outcome.and(last)
+}
+
+/// Between feed and sink.
+struct Delivery<'a> {
+    run: &'a TaskRun,
+    salvage: Salvage,
+    group: String,
+    fed: mpsc::Receiver<Fed>,
+    feed: AbortOnDropHandle<Result<()>>,
+    /// Where each partition stands once everything written is durable.
+    written: BTreeMap<TopicPartition, Delivered>,
+    /// Durable in the target, not yet committed.
+    durable: BTreeMap<TopicPartition, i64>,
+    /// Written, not yet durable.
+    events: u64,
+    bytes: u64,
+    /// The sink holds events that are not durable.
+    holds: bool,
+    committed_at: Instant,
+}
+
+impl Delivery<'_> {
+    async fn run(&mut self, task: &mut dyn SinkTask) -> Result<()> {
+        let report = Arc::clone(&self.run.report);
+        let mut pause = report.pause.subscribe();
+        loop {
+            let paused = *pause.borrow_and_update();
+            if paused {
+                // What the sink holds is written first, so that a pause leaves nothing half done.
+                self.flush(task).await?;
+                self.commit().await?;
+            }
+            report.set_state(if paused { State::Paused } else { State::Running }, None);
+            tokio::select! {
+                biased;
+                () = report.cancel.cancelled() => return self.flush(task).await,
+                _ = pause.changed() => {}
+                () = until(self.commit_deadline()) => self.commit().await?,
+                () = until(self.flush_deadline(task)) => self.flush(task).await?,
+                fed = self.fed.recv(), if !paused => match fed {
+                    Some(fed) => self.write(task, fed).await?,
+                    None => return joined((&mut self.feed).await),
+                },
+            }
+        }
+    }
+
+    fn commit_deadline(&self) -> Option<Instant> {
+        let interval = self.run.shared.config.offset_flush_interval;
+        (!self.durable.is_empty()).then(|| self.committed_at + interval)
+    }
+
+    fn flush_deadline(&self, task: &dyn SinkTask) -> Option<Instant> {
+        if self.holds { task.flush_deadline() } else { None }
+    }
+
+    async fn write(&mut self, task: &mut dyn SinkTask, fed: Fed) -> Result<()> {
+        let Fed { decoded, next, bytes } = fed;
+        let undecodable: Vec<Rejected> = decoded
+            .errors
+            .into_iter()
+            .map(|(topic, partition, offset, error)| Rejected { topic, partition, offset, error })
+            .collect();
+        self.events += decoded.batch.events.len() as u64;
+        self.bytes += bytes;
+        let status = if decoded.batch.events.is_empty() {
+            None
+        } else {
+            Some(task.write(decoded.batch).await?)
+        };
+        self.written.extend(next);
+        match status {
+            Some(WriteStatus::Durable { rejected }) => self.settle(rejected).await?,
+            Some(WriteStatus::Accepted) => self.holds = true,
+            None if !self.holds && undecodable.is_empty() => self.settle(Vec::new()).await?,
+            None => {}
+        }
+        if !undecodable.is_empty() {
+            self.refuse_undecodable(task, undecodable).await?;
+        }
+        Ok(())
+    }
+
+    /// Records that are none: dead letters, or the task fails once all before them is durable.
+    async fn refuse_undecodable(
+        &mut self,
+        task: &mut dyn SinkTask,
+        undecodable: Vec<Rejected>,
+    ) -> Result<()> {
+        if self.salvage.tolerates() {
+            self.salvage.keep(&undecodable, Stage::Decode).await?;
+            if !self.holds {
+                self.settle(Vec::new()).await?;
+            }
+            return Ok(());
+        }
+        let mut rejected = if self.holds { task.flush().await? } else { Vec::new() };
+        rejected.extend(undecodable);
+        self.settle(rejected).await
+    }
+
+    async fn flush(&mut self, task: &mut dyn SinkTask) -> Result<()> {
+        if !self.holds {
+            return Ok(());
+        }
+        let rejected = task.flush().await?;
+        self.settle(rejected).await
+    }
+
+    /// Everything written is durable, save what was rejected: that is kept as dead letters before
+    /// any offset moves, or the task fails with offsets just before it.
+    async fn settle(&mut self, rejected: Vec<Rejected>) -> Result<()> {
+        self.holds = false;
+        let failure = match rejected.is_empty() {
+            true => None,
+            false if self.salvage.tolerates() => {
+                self.salvage.keep(&rejected, Stage::Write).await?;
+                None
+            }
+            false => Some(first(rejected)),
+        };
+        let report = &self.run.report;
+        for (place, delivered) in std::mem::take(&mut self.written) {
+            let mut delivered = delivered;
+            if let Some((offsets, _)) = &failure
+                && let Some(offset) = offsets.get(&place)
+            {
+                delivered.next = delivered.next.min(*offset);
+            }
+            report.delivered(&place, delivered);
+            self.durable.insert(place, delivered.next);
+        }
+        report.durable(std::mem::take(&mut self.events), std::mem::take(&mut self.bytes));
+        match failure {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    async fn commit(&mut self) -> Result<()> {
+        self.committed_at = Instant::now();
+        if self.durable.is_empty() {
+            return Ok(());
+        }
+        let offsets = self.durable.iter().map(|(place, next)| (place.clone(), *next)).collect();
+        self.run.shared.log.commit_offsets(&self.group, offsets).await?;
+        self.durable.clear();
+        Ok(())
+    }
+}
+
+/// The first rejected offset of each partition, and the error of the first of all.
+fn first(rejected: Vec<Rejected>) -> (BTreeMap<TopicPartition, i64>, Error) {
+    let mut offsets = BTreeMap::new();
+    let mut failure = None;
+    for Rejected { topic, partition, offset, error } in rejected {
+        let message = format!("record {offset} of topic {topic}, partition {partition}");
+        let lowest = offsets.entry(TopicPartition { topic, partition }).or_insert(offset);
+        *lowest = offset.min(*lowest);
+        failure.get_or_insert_with(|| {
+            Error::new(error.kind(), message)
+                .with_remedy("set \"errors.tolerance\": \"all\" to go on without such records")
+                .with_source(error)
+        });
+    }
+    let failure = failure.unwrap_or_else(|| Error::data("a record was rejected"));
+    (offsets, failure)
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}

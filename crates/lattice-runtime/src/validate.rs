@@ -1,0 +1,259 @@
+//! Checks configurations: keys by their tables, then the connector's own checks.
+
+use lattice_core::{
+    config::{Config, ConfigIssue, Key, KeyType, Severity, looks_secret, split_list},
+    connector::Direction,
+};
+
+use crate::{
+    keys,
+    model::{ConfigInfo, ConfigValue, Definition, Validation},
+    plugins::Plugin,
+    providers::Providers,
+};
+
+/// What Kafka Connect shows in place of a password.
+const HIDDEN: &str = "[hidden]";
+
+/// A transformation that sinks may leave out, since they read envelopes themselves.
+const UNWRAP: &str = "io.debezium.transforms.ExtractNewRecordState";
+
+/// All keys of a plugin: the worker's own first, then the converters', then the connector's. A
+/// key that the connector defines itself is left to it.
+pub(crate) fn keys_of(plugin: &Plugin) -> Vec<&'static Key> {
+    let descriptor = plugin.descriptor();
+    let own: Vec<&'static Key> = descriptor.keys().collect();
+    let of_direction = match descriptor.direction {
+        Direction::Source => keys::SOURCE,
+        Direction::Sink => keys::SINK,
+    };
+    let mut all: Vec<&'static Key> = Vec::new();
+    for key in keys::COMMON.iter().chain(of_direction).chain(crate::codec_pending::keys()) {
+        let known = own.iter().chain(&all).any(|other| other.name == key.name);
+        if !known {
+            all.push(key);
+        }
+    }
+    all.extend(own);
+    all
+}
+
+/// Everything that is wrong with a configuration. `resolved` has its references replaced.
+pub(crate) async fn check(plugin: &Plugin, raw: &Config, providers: &Providers) -> Vec<ConfigIssue> {
+    let (resolved, mut issues) = providers.resolve_all(raw);
+    let mut prefixes = keys::PREFIXES.to_vec();
+    prefixes.extend(plugin.descriptor().prefixes);
+    issues.extend(resolved.check(&keys_of(plugin), &prefixes));
+    issues.extend(check_transforms(plugin, &resolved));
+    if let Plugin::Sink(_) = plugin {
+        issues.extend(check_topics(&resolved));
+    }
+    if !has_error(&issues) {
+        issues.extend(match plugin {
+            Plugin::Source(source) => source.validate(&resolved).await,
+            Plugin::Sink(sink) => sink.validate(&resolved).await,
+        });
+    }
+    issues
+}
+
+/// Whether any issue is an error.
+pub(crate) fn has_error(issues: &[ConfigIssue]) -> bool {
+    issues.iter().any(|issue| issue.severity == Severity::Error)
+}
+
+/// `topics` or `topics.regex`, never both; the dead letter topic is none of them.
+fn check_topics(config: &Config) -> Vec<ConfigIssue> {
+    let topics = config.list(&keys::TOPICS);
+    let regex = config.text(&keys::TOPICS_REGEX).unwrap_or_default().trim();
+    let mut issues = Vec::new();
+    match (topics.is_empty(), regex.is_empty()) {
+        (true, true) => issues.push(
+            ConfigIssue::error("topics", "must configure one of topics or topics.regex")
+                .remedy("set \"topics\" to the topics to read"),
+        ),
+        (false, false) => issues.push(
+            ConfigIssue::error("topics.regex", "topics and topics.regex are mutually exclusive")
+                .remedy("remove one of them"),
+        ),
+        _ => {}
+    }
+    let pattern = match full_match(regex) {
+        Ok(pattern) => Some(pattern),
+        Err(error) => {
+            issues.push(ConfigIssue::error(
+                "topics.regex",
+                format!("\"{regex}\" is not a regular expression: {error}"),
+            ));
+            None
+        }
+    };
+    let dead = config.text(&keys::DEAD_LETTER_TOPIC).unwrap_or_default().trim();
+    let matches = !regex.is_empty() && pattern.is_some_and(|pattern| pattern.is_match(dead));
+    if !dead.is_empty() && (topics.iter().any(|topic| topic == dead) || matches) {
+        issues.push(
+            ConfigIssue::error(
+                "errors.deadletterqueue.topic.name",
+                format!("the dead letter topic {dead} is one of the topics to read"),
+            )
+            .remedy("name another topic"),
+        );
+    }
+    issues
+}
+
+/// A pattern that must match the whole name, as Java's `matches`.
+pub(crate) fn full_match(pattern: &str) -> Result<regex::Regex, regex::Error> {
+    regex::Regex::new(&format!("^(?:{pattern})$"))
+}
+
+fn check_transforms(plugin: &Plugin, config: &Config) -> Vec<ConfigIssue> {
+    let is_sink = matches!(plugin, Plugin::Sink(_));
+    let aliases = config.list(&keys::TRANSFORMS);
+    aliases
+        .iter()
+        .filter_map(|alias| {
+            let name = format!("transforms.{alias}.type");
+            let class = config.get(&name).unwrap_or_default();
+            if class == UNWRAP && is_sink {
+                let message = "has no effect: the sink reads envelopes itself";
+                return Some(ConfigIssue::warning(name, message));
+            }
+            let message = match class {
+                "" => format!("transformation \"{alias}\" has no type"),
+                class => format!("transformation {class} is not supported by this version"),
+            };
+            Some(
+                ConfigIssue::error(name, message)
+                    .remedy(&format!("remove \"{alias}\" from \"transforms\"")),
+            )
+        })
+        .collect()
+}
+
+/// The answer of `PUT …/config/validate`.
+pub(crate) async fn validate(plugin: &Plugin, raw: &Config, providers: &Providers) -> Validation {
+    let issues = check(plugin, raw, providers).await;
+    let keys = keys_of(plugin);
+    let mut configs = Vec::new();
+    for issue in &issues {
+        let defined = keys.iter().any(|key| key.name == issue.key);
+        let listed = configs.iter().any(|info: &ConfigInfo| info.value.name == issue.key);
+        if !defined && !listed {
+            configs.push(ConfigInfo {
+                definition: None,
+                value: value_of(&issue.key, raw.get(&issue.key), &issues),
+            });
+        }
+    }
+    for definition in definitions(&keys) {
+        let key = keys.iter().find(|key| key.name == definition.name);
+        let given = raw.get(&definition.name).or(key.and_then(|key| key.default));
+        let secret = definition.kind == KeyType::Password.as_str();
+        let shown = if secret && given.is_some() { Some(HIDDEN) } else { given };
+        let mut value = value_of(&definition.name, shown, &issues);
+        value.recommended_values = key.map(|key| recommended(key)).unwrap_or_default();
+        configs.push(ConfigInfo { definition: Some(definition), value });
+    }
+    let mut groups: Vec<String> = Vec::new();
+    for definition in configs.iter().filter_map(|info| info.definition.as_ref()) {
+        if !groups.contains(&definition.group) {
+            groups.push(definition.group.clone());
+        }
+    }
+    Validation {
+        name: raw.get("connector.class").unwrap_or_default().to_owned(),
+        error_count: configs.iter().map(|info| info.value.errors.len()).sum(),
+        groups,
+        configs,
+    }
+}
+
+fn value_of(name: &str, value: Option<&str>, issues: &[ConfigIssue]) -> ConfigValue {
+    let texts = |severity| {
+        issues
+            .iter()
+            .filter(move |issue| issue.key == name && issue.severity == severity)
+            .map(|issue| match &issue.remedy {
+                Some(remedy) => format!("{} (remedy: {remedy})", issue.message),
+                None => issue.message.clone(),
+            })
+            .collect()
+    };
+    let hidden = value.is_some() && looks_secret(name);
+    ConfigValue {
+        name: name.to_owned(),
+        value: if hidden { Some(HIDDEN.to_owned()) } else { value.map(str::to_owned) },
+        recommended_values: Vec::new(),
+        errors: texts(Severity::Error),
+        warnings: texts(Severity::Warning),
+        visible: true,
+    }
+}
+
+fn recommended(key: &Key) -> Vec<String> {
+    use lattice_core::config::Rule;
+    match key.rule {
+        Rule::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        Rule::Any
+        | Rule::NonEmpty
+        | Rule::Range(..)
+        | Rule::RegexList
+        | Rule::Check(_) => match key.kind {
+            KeyType::Boolean => vec!["true".to_owned(), "false".to_owned()],
+            KeyType::String
+            | KeyType::Short
+            | KeyType::Int
+            | KeyType::Long
+            | KeyType::Double
+            | KeyType::List
+            | KeyType::Class
+            | KeyType::Password => Vec::new(),
+        },
+    }
+}
+
+/// Keys as Kafka Connect describes them; the order restarts in each group.
+pub(crate) fn definitions(keys: &[&'static Key]) -> Vec<Definition> {
+    let mut orders = std::collections::HashMap::new();
+    keys.iter()
+        .map(|key| {
+            let order = orders.entry(key.group).or_insert(0);
+            *order += 1;
+            definition(key, *order)
+        })
+        .collect()
+}
+
+fn definition(key: &Key, order_in_group: u32) -> Definition {
+    use lattice_core::config::Effect;
+    let width = match key.kind {
+        KeyType::Boolean | KeyType::Short | KeyType::Int | KeyType::Long | KeyType::Double => {
+            "SHORT"
+        }
+        KeyType::String | KeyType::Password => "MEDIUM",
+        KeyType::List | KeyType::Class => "LONG",
+    };
+    Definition {
+        name: key.name.to_owned(),
+        kind: key.kind.as_str(),
+        required: key.required && key.default.is_none(),
+        default_value: key.default.map(str::to_owned),
+        importance: key.importance.as_str(),
+        documentation: key.doc.to_owned(),
+        group: key.group.to_owned(),
+        order_in_group,
+        width,
+        display_name: key.label.to_owned(),
+        dependents: Vec::new(),
+        ignored: match key.effect {
+            Effect::Used => None,
+            Effect::Ignored(why) => Some(why),
+        },
+    }
+}
+
+/// The topics that a sink's configuration names, if it names them one by one.
+pub(crate) fn named_topics(config: &Config) -> Vec<String> {
+    config.text(&keys::TOPICS).map(|text| split_list(text).collect()).unwrap_or_default()
+}

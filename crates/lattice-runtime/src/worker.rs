@@ -1,0 +1,615 @@
+//! The worker's handle: everything that API, console and command line ask of it.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use crate::codec_pending::{Decoder, DecoderOptions};
+use lattice_core::{
+    config::{Config, ConfigIssue, Severity},
+    connector::{MappingPreview, TableInfo},
+    error::Result,
+    secret::MASK,
+};
+use lattice_log::{Log, TopicConfig};
+use lattice_registry::SchemaRegistry;
+use tokio::{sync::watch, task::JoinHandle, time::MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    connector::Connector,
+    error::{WorkerError, WorkerResult},
+    model::{
+        ConnectorInfo, ConnectorStatus, Definition, InitialState, OffsetEntry, PluginInfo, State,
+        Validation, WorkerSnapshot,
+    },
+    offsets,
+    plugins::{Plugin, Plugins},
+    preview,
+    providers::{Environment, Providers},
+    report::{lock, now_ms},
+    retry::Backoff,
+    store::{Kept, Store},
+    validate,
+};
+
+/// What a worker is made of.
+pub struct WorkerOptions {
+    /// `host:port` by which others reach this worker; shown in statuses.
+    pub worker_id: String,
+    /// Where records, offsets and documents are.
+    pub log: Arc<dyn Log>,
+    /// Where schemas are.
+    pub registry: Arc<dyn SchemaRegistry>,
+    /// Which connectors there are.
+    pub plugins: Plugins,
+    /// Reads environment variables for `${env:X}`.
+    pub environment: Environment,
+    /// The rest.
+    pub config: WorkerConfig,
+}
+
+/// Settings of a worker; the defaults are right for one machine.
+#[derive(Debug, Clone)]
+pub struct WorkerConfig {
+    /// The worker's own connector keys: `key.converter`, `value.converter` and their options,
+    /// for connectors that have none.
+    pub defaults: Config,
+    /// How topics are made that no `topic.creation.*` speaks of.
+    pub default_topic: TopicConfig,
+    /// What a task may hold between source and log, or log and sink. Units: bytes.
+    pub task_bytes: usize,
+    /// How often a sink looks for new topics and partitions.
+    pub topic_refresh: Duration,
+    /// How often a sink's offsets are written at most; what is beyond them is delivered again
+    /// after a crash.
+    pub offset_flush_interval: Duration,
+    /// How long a task may take to end before it is aborted.
+    pub task_grace: Duration,
+    /// How transient errors are retried.
+    pub backoff: Backoff,
+}
+
+impl Default for WorkerConfig {
+    fn default() -> Self {
+        Self {
+            defaults: Config::default(),
+            default_topic: TopicConfig::default(),
+            task_bytes: 16 << 20,
+            topic_refresh: Duration::from_secs(3),
+            offset_flush_interval: Duration::from_millis(500),
+            task_grace: Duration::from_secs(5),
+            backoff: Backoff::default(),
+        }
+    }
+}
+
+/// What connectors and tasks share.
+pub(crate) struct Shared {
+    pub(crate) worker_id: String,
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) registry: Arc<dyn SchemaRegistry>,
+    pub(crate) plugins: Plugins,
+    pub(crate) providers: Providers,
+    pub(crate) store: Store,
+    pub(crate) config: WorkerConfig,
+    /// Goes up with every change of a state.
+    pub(crate) changed: watch::Sender<u64>,
+}
+
+impl Shared {
+    /// Adds the worker's converters where the connector has none of its own. A converter that
+    /// the connector names takes none of the worker's options, as in Kafka Connect.
+    pub(crate) fn with_worker_defaults(&self, mut config: Config) -> Config {
+        for converter in ["key.converter", "value.converter", "header.converter"] {
+            if config.get(converter).is_some() {
+                continue;
+            }
+            let options = format!("{converter}.");
+            for (name, value) in self.config.defaults.iter() {
+                let belongs = name == converter || name.starts_with(&options);
+                if belongs && config.get(name).is_none() {
+                    config.set(name, value);
+                }
+            }
+        }
+        config
+    }
+}
+
+/// A worker. Cheap to clone; all clones are the same worker.
+#[derive(Clone)]
+pub struct Worker(Arc<Inner>);
+
+struct Inner {
+    shared: Arc<Shared>,
+    connectors: Mutex<BTreeMap<String, Arc<Connector>>>,
+    /// Held while a connector is made or deleted.
+    membership: tokio::sync::Mutex<()>,
+    cancel: CancellationToken,
+    sampler: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Worker {
+    /// Starts a worker and every connector it had before. Returns without waiting for them.
+    ///
+    /// Errors: the log's own; `Fatal` when a kept document is damaged.
+    pub async fn start(options: WorkerOptions) -> Result<Self> {
+        let store = Store::new(options.log.documents());
+        let kept = store.load().await?;
+        let shared = Arc::new(Shared {
+            worker_id: options.worker_id,
+            log: options.log,
+            registry: options.registry,
+            plugins: options.plugins,
+            providers: Providers::new(options.environment),
+            store,
+            config: options.config,
+            changed: watch::Sender::new(0),
+        });
+        let mut connectors = BTreeMap::new();
+        for (name, kept) in kept {
+            let connector = Arc::new(Connector::new(&name, kept, Arc::clone(&shared)));
+            connector.start();
+            connectors.insert(name, connector);
+        }
+        let worker = Self(Arc::new(Inner {
+            shared,
+            connectors: Mutex::new(connectors),
+            membership: tokio::sync::Mutex::new(()),
+            cancel: CancellationToken::new(),
+            sampler: Mutex::new(None),
+        }));
+        *lock(&worker.0.sampler) = Some(tokio::spawn(sample(Arc::downgrade(&worker.0))));
+        Ok(worker)
+    }
+
+    /// The names of all connectors.
+    pub async fn connectors(&self) -> Vec<String> {
+        lock(&self.0.connectors).keys().cloned().collect()
+    }
+
+    /// A connector as it was created.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn connector(&self, name: &str) -> WorkerResult<ConnectorInfo> {
+        Ok(self.find(name)?.info())
+    }
+
+    /// A connector's state.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn status(&self, name: &str) -> WorkerResult<ConnectorStatus> {
+        let missing = || WorkerError::NotFound(format!("No status found for connector {name}"));
+        Ok(self.get(name).ok_or_else(missing)?.status())
+    }
+
+    /// Creates a connector and brings it to its initial state.
+    ///
+    /// Errors: `BadRequest`, `Invalid`, `Conflict`.
+    pub async fn create(
+        &self,
+        name: &str,
+        config: Config,
+        initial: InitialState,
+    ) -> WorkerResult<ConnectorInfo> {
+        let name = name.trim();
+        let config = named(name, config)?;
+        if self.get(name).is_some() {
+            return Err(WorkerError::Conflict(format!("Connector {name} already exists")));
+        }
+        self.refuse_invalid(&config).await?;
+        let _membership = self.0.membership.lock().await;
+        if self.get(name).is_some() {
+            return Err(WorkerError::Conflict(format!("Connector {name} already exists")));
+        }
+        self.insert(name, config, initial).await
+    }
+
+    async fn insert(
+        &self,
+        name: &str,
+        config: Config,
+        target: InitialState,
+    ) -> WorkerResult<ConnectorInfo> {
+        let shared = &self.0.shared;
+        shared.store.put_target(name, target).await?;
+        shared.store.put_config(name, &config).await?;
+        let kept = Kept { config, target, topics: Default::default() };
+        let connector = Arc::new(Connector::new(name, kept, Arc::clone(shared)));
+        let _transition = connector.transition.lock().await;
+        lock(&self.0.connectors).insert(name.to_owned(), Arc::clone(&connector));
+        connector.start();
+        Ok(connector.info())
+    }
+
+    /// Replaces a connector's configuration, or creates the connector. True: it was created. A
+    /// value that is the mask of a secret keeps the secret it had.
+    ///
+    /// Errors: `BadRequest`, `Invalid`.
+    pub async fn put_config(
+        &self,
+        name: &str,
+        config: Config,
+    ) -> WorkerResult<(bool, ConnectorInfo)> {
+        let config = named(name, config)?;
+        let Some(connector) = self.get(name) else {
+            return Ok((true, self.create(name, config, InitialState::Running).await?));
+        };
+        let config = with_kept_secrets(config, &connector.config());
+        self.refuse_invalid(&config).await?;
+        let _transition = connector.transition.lock().await;
+        self.refuse_deleted(&connector)?;
+        self.0.shared.store.put_config(name, &config).await?;
+        connector.set_config(config);
+        connector.restart(self.grace()).await;
+        Ok((false, connector.info()))
+    }
+
+    /// Changes some keys of a connector's configuration; `None` removes a key.
+    ///
+    /// Errors: `NotFound`, `Invalid`.
+    pub async fn patch_config(
+        &self,
+        name: &str,
+        changes: Vec<(String, Option<String>)>,
+    ) -> WorkerResult<ConnectorInfo> {
+        let mut config = self.find(name)?.config();
+        for (key, value) in changes {
+            match value {
+                Some(value) if value == MASK => {}
+                Some(value) => config.set(key, value),
+                None => {
+                    config.remove(&key);
+                }
+            }
+        }
+        Ok(self.put_config(name, config).await?.1)
+    }
+
+    /// Deletes a connector. Its offsets stay, so that one of the same name goes on from them.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn delete(&self, name: &str) -> WorkerResult<()> {
+        let connector = self.find(name)?;
+        let _membership = self.0.membership.lock().await;
+        let _transition = connector.transition.lock().await;
+        self.refuse_deleted(&connector)?;
+        self.0.shared.store.remove(name).await?;
+        connector.end_tasks(self.grace()).await;
+        lock(&self.0.connectors).remove(name);
+        self.0.shared.changed.send_modify(|version| *version += 1);
+        Ok(())
+    }
+
+    /// Holds a connector: its tasks keep their resources and move nothing.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn pause(&self, name: &str) -> WorkerResult<()> {
+        self.change_target(name, InitialState::Paused).await
+    }
+
+    /// Lets a paused or stopped connector run.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn resume(&self, name: &str) -> WorkerResult<()> {
+        self.change_target(name, InitialState::Running).await
+    }
+
+    /// Ends a connector's tasks; needed before its offsets are changed.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn stop(&self, name: &str) -> WorkerResult<()> {
+        self.change_target(name, InitialState::Stopped).await
+    }
+
+    async fn change_target(&self, name: &str, target: InitialState) -> WorkerResult<()> {
+        let connector = self.find(name)?;
+        let _transition = connector.transition.lock().await;
+        self.refuse_deleted(&connector)?;
+        Ok(connector.change_target(target, self.grace()).await?)
+    }
+
+    /// Restarts a connector and, if asked for, its tasks; with `only_failed`, those of them that
+    /// failed. Gives the status with what is being restarted as RESTARTING.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn restart(
+        &self,
+        name: &str,
+        include_tasks: bool,
+        only_failed: bool,
+    ) -> WorkerResult<ConnectorStatus> {
+        let unknown = || WorkerError::NotFound(format!("Unknown connector: {name}"));
+        let connector = self.get(name).ok_or_else(unknown)?;
+        let _transition = connector.transition.lock().await;
+        self.refuse_deleted(&connector)?;
+        let failed = connector.state() == State::Failed;
+        let tasks = match (include_tasks, only_failed) {
+            (false, _) => Vec::new(),
+            (true, true) => connector.failed_tasks(),
+            (true, false) => connector.task_ids(),
+        };
+        let mut status = connector.status();
+        if failed || !only_failed {
+            status.state = State::Restarting;
+            status.trace = None;
+        }
+        for task in status.tasks.iter_mut().filter(|task| tasks.contains(&task.id)) {
+            task.state = State::Restarting;
+            task.trace = None;
+        }
+        if failed || (include_tasks && !only_failed) {
+            connector.restart(self.grace()).await;
+        } else {
+            for id in tasks {
+                connector.restart_task(id, self.grace()).await?;
+            }
+        }
+        Ok(status)
+    }
+
+    /// Restarts one task.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn restart_task(&self, name: &str, id: u32) -> WorkerResult<()> {
+        let unknown = || WorkerError::NotFound(format!("Unknown connector: {name}"));
+        let connector = self.get(name).ok_or_else(unknown)?;
+        let _transition = connector.transition.lock().await;
+        self.refuse_deleted(&connector)?;
+        if connector.restart_task(id, self.grace()).await? {
+            return Ok(());
+        }
+        Err(WorkerError::NotFound(format!("Unknown task: {name}-{id}")))
+    }
+
+    /// The configurations of a connector's tasks, references not resolved.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn task_configs(&self, name: &str) -> WorkerResult<Vec<(u32, Config)>> {
+        Ok(self.find(name)?.task_configs())
+    }
+
+    /// The topics a connector has used since it was created or they were reset; none for an
+    /// unknown connector.
+    pub async fn topics(&self, name: &str) -> Vec<String> {
+        self.get(name).map(|connector| connector.topics.list()).unwrap_or_default()
+    }
+
+    /// Forgets a connector's active topics.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn reset_topics(&self, name: &str) -> WorkerResult<()> {
+        Ok(self.find(name)?.topics.reset().await?)
+    }
+
+    /// A connector's offsets, in any state.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn offsets(&self, name: &str) -> WorkerResult<Vec<OffsetEntry>> {
+        offsets::list(&self.0.shared, &*self.find(name)?).await
+    }
+
+    /// Changes a stopped connector's offsets.
+    ///
+    /// Errors: `NotFound`, `BadRequest`.
+    pub async fn alter_offsets(&self, name: &str, entries: Vec<OffsetEntry>) -> WorkerResult<()> {
+        let connector = self.find(name)?;
+        let _transition = connector.transition.lock().await;
+        offsets::alter(&self.0.shared, &connector, entries).await
+    }
+
+    /// Deletes a stopped connector's offsets: it starts from the beginning.
+    ///
+    /// Errors: `NotFound`, `BadRequest`.
+    pub async fn reset_offsets(&self, name: &str) -> WorkerResult<()> {
+        let connector = self.find(name)?;
+        let _transition = connector.transition.lock().await;
+        offsets::reset(&self.0.shared, &connector).await
+    }
+
+    /// Checks a configuration for the plugin `class` (class, simple name or alias), in Kafka
+    /// Connect's form.
+    ///
+    /// Errors: `NotFound` for an unknown plugin; `BadRequest` when the configuration names
+    /// another class, or none.
+    pub async fn validate(&self, class: &str, config: Config) -> WorkerResult<Validation> {
+        let plugin = self.plugin(class)?;
+        let given = config.get("connector.class").unwrap_or_default();
+        if given.is_empty() {
+            return Err(WorkerError::BadRequest(
+                "Connector config contains no connector type".to_owned(),
+            ));
+        }
+        if !plugin.descriptor().is_called(given) {
+            return Err(WorkerError::BadRequest(format!(
+                "Included connector type {given} does not match request type {class}"
+            )));
+        }
+        Ok(validate::validate(&plugin, &config, &self.0.shared.providers).await)
+    }
+
+    /// The whole preflight: everything that is wrong or worth knowing, with remedies. Changes
+    /// nothing.
+    pub async fn check(&self, config: &Config) -> Vec<ConfigIssue> {
+        match self.0.shared.plugins.of(config) {
+            Ok(plugin) => validate::check(&plugin, config, &self.0.shared.providers).await,
+            Err(error) => {
+                let issue = ConfigIssue::error("connector.class", error.to_string());
+                vec![issue.remedy(error.remedy().unwrap_or_default())]
+            }
+        }
+    }
+
+    /// The tables of the source that a configuration points to.
+    ///
+    /// Errors: `BadRequest` for a sink's configuration, or what the source says.
+    pub async fn tables(&self, config: &Config) -> WorkerResult<Vec<TableInfo>> {
+        let resolved = self.0.shared.providers.resolve(config)?;
+        match self.0.shared.plugins.of(config)? {
+            Plugin::Source(source) => Ok(source.tables(&resolved).await?),
+            Plugin::Sink(_) => Err(WorkerError::BadRequest("a sink has no tables".to_owned())),
+        }
+    }
+
+    /// What a sink's configuration would do with a topic, judged by the topic's newest records.
+    ///
+    /// Errors: `BadRequest` for a source's configuration or a topic without records, or what the
+    /// sink says.
+    pub async fn preview(&self, config: &Config, topic: &str) -> WorkerResult<MappingPreview> {
+        let resolved = self.0.shared.providers.resolve(config)?;
+        let Plugin::Sink(sink) = self.0.shared.plugins.of(config)? else {
+            return Err(WorkerError::BadRequest("a source has no mapping".to_owned()));
+        };
+        let resolved = self.0.shared.with_worker_defaults(resolved);
+        let options = DecoderOptions::from_config(&resolved)?;
+        let decoder = Decoder::new(options, Arc::clone(&self.0.shared.registry));
+        let (row, key) = preview::newest_structure(&*self.0.shared.log, decoder, topic).await?;
+        Ok(sink.preview(&resolved, topic, &row, &key).await?)
+    }
+
+    /// The connectors this worker has.
+    #[must_use]
+    pub fn plugins(&self) -> Vec<PluginInfo> {
+        let descriptors = self.0.shared.plugins.descriptors();
+        descriptors.map(|descriptor| PluginInfo { descriptor }).collect()
+    }
+
+    /// The keys of a plugin: the connector's, the converters' and Kafka Connect's own.
+    ///
+    /// Errors: `NotFound`.
+    pub fn plugin_config(&self, class: &str) -> WorkerResult<Vec<Definition>> {
+        Ok(validate::definitions(&validate::keys_of(&self.plugin(class)?)))
+    }
+
+    /// A configuration with its secrets masked, by the keys of the connector it names.
+    #[must_use]
+    pub fn masked(&self, config: &Config) -> Config {
+        match self.0.shared.plugins.of(config) {
+            Ok(plugin) => config.masked(&validate::keys_of(&plugin)),
+            Err(_) => config.masked(&[]),
+        }
+    }
+
+    /// Everything at this moment.
+    pub async fn snapshot(&self) -> WorkerSnapshot {
+        let at_ms = now_ms();
+        let mut ends = HashMap::new();
+        let mut log_message = self.0.shared.log.health().message;
+        match self.0.shared.log.topics().await {
+            Ok(topics) => {
+                for topic in topics {
+                    for partition in &topic.partitions {
+                        let place = (topic.name.to_string(), partition.partition);
+                        ends.insert(place, partition.end_offset);
+                    }
+                }
+            }
+            Err(error) => log_message = Some(error.chain()),
+        }
+        let end = |topic: &str, partition| ends.get(&(topic.to_owned(), partition)).copied();
+        let connectors: Vec<_> = lock(&self.0.connectors).values().cloned().collect();
+        let connectors =
+            connectors.iter().map(|connector| connector.snapshot(at_ms, end)).collect();
+        WorkerSnapshot { at_ms, connectors, log_message }
+    }
+
+    /// Tells when any state or note changed; the value only counts changes.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.shared.changed.subscribe()
+    }
+
+    /// Ends all tasks gracefully, at the latest after `deadline`. What was not made durable by
+    /// then is read or delivered again at the next start.
+    pub async fn shutdown(&self, deadline: Duration) {
+        self.0.cancel.cancel();
+        let connectors: Vec<_> = lock(&self.0.connectors).values().cloned().collect();
+        let endings = connectors.iter().map(|connector| connector.end_tasks(deadline));
+        futures_util::future::join_all(endings).await;
+        let sampler = lock(&self.0.sampler).take();
+        if let Some(sampler) = sampler {
+            sampler.abort();
+            // Aborted on purpose.
+            let _ = sampler.await;
+        }
+    }
+
+    fn grace(&self) -> Duration {
+        self.0.shared.config.task_grace
+    }
+
+    fn get(&self, name: &str) -> Option<Arc<Connector>> {
+        lock(&self.0.connectors).get(name).cloned()
+    }
+
+    fn find(&self, name: &str) -> WorkerResult<Arc<Connector>> {
+        self.get(name).ok_or_else(|| WorkerError::unknown_connector(name))
+    }
+
+    /// A connector may have been deleted while one waited for its turn.
+    fn refuse_deleted(&self, connector: &Arc<Connector>) -> WorkerResult<()> {
+        match self.get(&connector.name) {
+            Some(found) if Arc::ptr_eq(&found, connector) => Ok(()),
+            _ => Err(WorkerError::unknown_connector(&connector.name)),
+        }
+    }
+
+    fn plugin(&self, class: &str) -> WorkerResult<Plugin> {
+        let found = self.0.shared.plugins.find(class);
+        found.ok_or_else(|| WorkerError::NotFound(format!("Unknown plugin {class}.")))
+    }
+
+    async fn refuse_invalid(&self, config: &Config) -> WorkerResult<()> {
+        let mut issues = self.check(config).await;
+        issues.retain(|issue| issue.severity == Severity::Error);
+        if issues.is_empty() { Ok(()) } else { Err(WorkerError::Invalid(issues)) }
+    }
+}
+
+/// The configuration with its name in it.
+fn named(name: &str, mut config: Config) -> WorkerResult<Config> {
+    match config.get("name") {
+        Some(given) if given != name => Err(WorkerError::BadRequest(format!(
+            "Connector name configuration ({given}) doesn't match connector name in the URL ({name})"
+        ))),
+        Some(_) => Ok(config),
+        None => {
+            config.set("name", name);
+            Ok(config)
+        }
+    }
+}
+
+/// Puts the secrets back that a client was only shown masked.
+fn with_kept_secrets(mut config: Config, before: &Config) -> Config {
+    let masked: Vec<String> = config
+        .iter()
+        .filter(|(_, value)| *value == MASK)
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    for name in masked {
+        if let Some(secret) = before.get(&name) {
+            config.set(name, secret);
+        }
+    }
+    config
+}
+
+/// Samples every task's counters each second, for the rates.
+async fn sample(worker: std::sync::Weak<Inner>) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(worker) = worker.upgrade() else { return };
+        if worker.cancel.is_cancelled() {
+            return;
+        }
+        let connectors: Vec<_> = lock(&worker.connectors).values().cloned().collect();
+        let now = Instant::now();
+        connectors.iter().for_each(|connector| connector.sample(now));
+    }
+}

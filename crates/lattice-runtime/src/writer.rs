@@ -1,0 +1,392 @@
+//! Writes a source's batches: encode, compress, append, each while the next batch is encoded.
+//!
+//! Batches are grouped while an append is in flight: idle, each goes at once; under load they
+//! grow to [`GROUP_BYTES`], so that compression and the log's transactions are worth their cost.
+//! Order is kept, since one group at a time is compressed and one appended.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use crate::codec_pending::Encoder;
+use lattice_core::{
+    error::{Error, Result},
+    event::SourceBatch,
+    position::Position,
+};
+use lattice_log::{
+    AppendRequest, BatchSetBuilder, Compression, EncodedBatch, RawBatch, SourceOffset, TopicConfig,
+};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{
+    dead_letter::{self, Tolerance},
+    keys,
+    report::{Report, lock, now_ms},
+    retry::{self, Backoff, Decision},
+    source::joined,
+    task::{ActiveTopics, TaskRun},
+    worker::Shared,
+};
+
+/// A group is full from here. Units: bytes before compression.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// A waiting group is compressed during an append from here on.
+const EARLY_BYTES: usize = 512 << 10;
+
+/// Work on fewer bytes than these takes well under half a millisecond and is not worth another
+/// thread.
+const INLINE_BYTES: usize = 32 << 10;
+
+/// A full disk is looked at again this often at the latest.
+const LONGEST_LOG_WAIT: Duration = Duration::from_secs(2);
+
+/// A batch on its way, with its place in the budget.
+pub(crate) struct Work {
+    pub(crate) batch: SourceBatch,
+    /// Units: bytes.
+    pub(crate) cost: usize,
+    pub(crate) permit: OwnedSemaphorePermit,
+}
+
+/// Encodes into a builder; moves between threads as one.
+struct Press {
+    encoder: Encoder,
+    builder: BatchSetBuilder,
+    tolerance: Tolerance,
+    report: Arc<Report>,
+    connector: String,
+}
+
+/// Batches that become durable together.
+#[derive(Default)]
+struct Group {
+    /// Where the last of them ends; `None`: there is none.
+    position: Option<Position>,
+    permits: Vec<OwnedSemaphorePermit>,
+    events: u64,
+    bytes: u64,
+    /// Source time of the last event. Units: ms since the Unix epoch; 0: no event.
+    last_event_ms: i64,
+}
+
+/// A group, compressed.
+struct Packed {
+    batches: Vec<EncodedBatch>,
+    group: Group,
+}
+
+/// Partitions of the topics written so far.
+#[derive(Default)]
+struct TopicBook {
+    partitions: HashMap<String, i32>,
+    /// Not known to the log yet.
+    new: Vec<String>,
+}
+
+/// What appending needs; shared with the append in flight.
+struct Appender {
+    shared: Arc<Shared>,
+    report: Arc<Report>,
+    topics: Arc<ActiveTopics>,
+    book: Arc<Mutex<TopicBook>>,
+    connector: String,
+    new_topic: TopicConfig,
+}
+
+/// Writes what comes out of a task's queue.
+pub(crate) struct Writer {
+    press: Option<Press>,
+    appender: Arc<Appender>,
+    durable: watch::Sender<Option<Position>>,
+    open: Group,
+    compressing: Option<AbortOnDropHandle<Result<Packed>>>,
+    packed: Option<Packed>,
+    appending: Option<AbortOnDropHandle<Result<Group>>>,
+}
+
+impl Writer {
+    /// Errors: `Config`, and the log's own.
+    pub(crate) async fn new(
+        run: &TaskRun,
+        encoder: Encoder,
+        durable: watch::Sender<Option<Position>>,
+    ) -> Result<Self> {
+        let config = &run.config.config;
+        let mut new_topic = run.shared.config.default_topic.clone();
+        let partitions = config.number(&keys::CREATION_PARTITIONS)?;
+        if let Some(partitions) = i32::try_from(partitions).ok().filter(|count| *count > 0) {
+            new_topic.partitions = partitions;
+        }
+        let mut book = TopicBook::default();
+        for topic in run.shared.log.topics().await? {
+            book.partitions.insert(topic.name.to_string(), topic.config.partitions);
+        }
+        let book = Arc::new(Mutex::new(book));
+        let partitions_of = partitions_of(Arc::clone(&book), new_topic.partitions);
+        let builder = BatchSetBuilder::new(partitions_of, compression(config)?);
+        let connector = run.config.connector.clone();
+        let press = Press {
+            encoder,
+            builder,
+            tolerance: Tolerance::from_config(config)?,
+            report: Arc::clone(&run.report),
+            connector: connector.clone(),
+        };
+        let appender = Appender {
+            shared: Arc::clone(&run.shared),
+            report: Arc::clone(&run.report),
+            topics: Arc::clone(&run.topics),
+            book,
+            connector,
+            new_topic,
+        };
+        Ok(Self {
+            press: Some(press),
+            appender: Arc::new(appender),
+            durable,
+            open: Group::default(),
+            compressing: None,
+            packed: None,
+            appending: None,
+        })
+    }
+
+    /// Runs until the queue is closed and all of it is durable, or an error.
+    pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Work>) -> Result<()> {
+        let mut closed = false;
+        loop {
+            self.advance(closed)?;
+            let full = self.held_bytes() >= GROUP_BYTES;
+            let idle = self.compressing.is_none() && self.appending.is_none();
+            if closed && idle && self.packed.is_none() && self.open.position.is_none() {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                group = stage(&mut self.appending), if self.appending.is_some() => {
+                    self.appending = None;
+                    self.settle(group?);
+                }
+                packed = stage(&mut self.compressing), if self.compressing.is_some() => {
+                    self.compressing = None;
+                    self.packed = Some(packed?);
+                }
+                work = queue.recv(), if !closed && !full => match work {
+                    Some(work) => self.take(work).await?,
+                    None => closed = true,
+                },
+            }
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.press.as_ref().map_or(0, |press| press.builder.len_bytes())
+    }
+
+    /// Starts every stage that can start.
+    fn advance(&mut self, closed: bool) -> Result<()> {
+        if self.appending.is_none()
+            && let Some(packed) = self.packed.take()
+        {
+            let appender = Arc::clone(&self.appender);
+            let append = tokio::spawn(async move { appender.append(packed).await });
+            self.appending = Some(AbortOnDropHandle::new(append));
+        }
+        let worth = self.appending.is_none() || self.held_bytes() >= EARLY_BYTES || closed;
+        let free = self.compressing.is_none() && self.packed.is_none();
+        if free && worth && self.open.position.is_some() {
+            self.compress()?;
+        }
+        Ok(())
+    }
+
+    fn compress(&mut self) -> Result<()> {
+        let Some(press) = &mut self.press else { return Ok(()) };
+        let small = press.builder.len_bytes() < INLINE_BYTES;
+        let raw = press.builder.finish();
+        let mut group = std::mem::take(&mut self.open);
+        group.bytes = raw.iter().map(|batch| batch.len_bytes() as u64).sum();
+        if small && self.appending.is_none() {
+            let packed = pack(raw, group)?;
+            let appender = Arc::clone(&self.appender);
+            let append = tokio::spawn(async move { appender.append(packed).await });
+            self.appending = Some(AbortOnDropHandle::new(append));
+        } else {
+            let compress = tokio::task::spawn_blocking(move || pack(raw, group));
+            self.compressing = Some(AbortOnDropHandle::new(compress));
+        }
+        Ok(())
+    }
+
+    /// Encodes a batch into the open group.
+    async fn take(&mut self, work: Work) -> Result<()> {
+        let Some(mut press) = self.press.take() else { return Ok(()) };
+        press.encoder.prepare(&work.batch).await?;
+        let Work { batch, cost, permit } = work;
+        let (press, batch) = if cost < INLINE_BYTES {
+            press.encode(&batch)?;
+            (press, batch)
+        } else {
+            let encode = tokio::task::spawn_blocking(move || {
+                press.encode(&batch)?;
+                Ok((press, batch))
+            });
+            joined(encode.await)?
+        };
+        self.press = Some(press);
+        let group = &mut self.open;
+        group.events += batch.events.len() as u64;
+        if let Some(last) = batch.events.last() {
+            group.last_event_ms = last.origin.ts_us / 1000;
+        }
+        group.position = Some(batch.position);
+        group.permits.push(permit);
+        Ok(())
+    }
+
+    /// A group is durable: now, and not before, its position moves.
+    fn settle(&mut self, group: Group) {
+        let report = &self.appender.report;
+        report.durable(group.events, group.bytes);
+        if group.last_event_ms > 0 {
+            report.set_behind_ms(now_ms() - group.last_event_ms);
+        } else {
+            // Only the position moved: the source has come to the end of its own log.
+            report.set_behind_ms(0);
+        }
+        self.durable.send_replace(group.position);
+    }
+}
+
+/// Waits for a stage; a panic in it goes on here.
+async fn stage<T>(stage: &mut Option<AbortOnDropHandle<Result<T>>>) -> Result<T> {
+    match stage {
+        Some(handle) => joined(handle.await),
+        None => std::future::pending().await,
+    }
+}
+
+fn pack(raw: Vec<RawBatch>, group: Group) -> Result<Packed> {
+    let batches = raw.into_iter().map(RawBatch::compress).collect::<Result<_>>()?;
+    Ok(Packed { batches, group })
+}
+
+impl Press {
+    /// Encodes all events; one that cannot be is a dead letter or fails the task.
+    fn encode(&mut self, batch: &SourceBatch) -> Result<()> {
+        let mut from = 0;
+        while let Err(failed) = self.encoder.encode(batch, from, &mut self.builder) {
+            let place = place(batch, failed.event);
+            if !self.tolerance.all {
+                let message = format!("encode {place}");
+                return Err(Error::new(failed.error.kind(), message)
+                    .with_remedy("set \"errors.tolerance\": \"all\" to send it to the dead letters")
+                    .with_source(failed.error));
+            }
+            self.tolerance.note(&self.report, &place, &failed.error);
+            dead_letter::write_change(
+                &mut self.builder,
+                &self.connector,
+                self.report.id,
+                batch,
+                failed.event,
+                &failed.error,
+            );
+            from = failed.event + 1;
+        }
+        Ok(())
+    }
+}
+
+fn place(batch: &SourceBatch, event: usize) -> String {
+    let change = batch.events.get(event);
+    let table = change.and_then(|change| batch.tables.get(change.table as usize));
+    let lsn = change.and_then(|change| change.origin.lsn);
+    match (table, lsn) {
+        (Some(table), Some(lsn)) => format!("a change of table {} at {lsn}", table.id),
+        (Some(table), None) => format!("a change of table {}", table.id),
+        (None, _) => "a record of the source's own".to_owned(),
+    }
+}
+
+impl Appender {
+    /// Appends until it is durable. While the log cannot be written, it waits and says so:
+    /// reading then stops by itself when the budget is used up, and nothing is lost.
+    async fn append(&self, packed: Packed) -> Result<Group> {
+        let Packed { batches, group } = packed;
+        let source_offset = group.position.clone().map(|position| SourceOffset {
+            connector: self.connector.clone(),
+            position,
+        });
+        let longest = self.shared.config.backoff.longest.min(LONGEST_LOG_WAIT);
+        let backoff = Backoff { longest, ..self.shared.config.backoff };
+        let mut attempt = 0;
+        loop {
+            let request =
+                AppendRequest { batches: batches.clone(), source_offset: source_offset.clone() };
+            let Err(error) = self.try_append(request).await else { break };
+            let Decision::Retry(wait) = retry::decide(&error, attempt, None, backoff) else {
+                return Err(error);
+            };
+            attempt += 1;
+            let text = format!(
+                "the log takes no records ({}); reading is held and goes on when it does",
+                error.chain()
+            );
+            tracing::warn!(error = error.chain(), attempt, "append is tried again");
+            self.report.note("log", Some(text));
+            tokio::time::sleep(wait).await;
+        }
+        if attempt > 0 {
+            self.report.note("log", None);
+        }
+        Ok(group)
+    }
+
+    async fn try_append(&self, request: AppendRequest) -> Result<()> {
+        let new = lock(&self.book).new.clone();
+        for topic in &new {
+            let mut config = self.new_topic.clone();
+            if *topic == dead_letter::source_topic(&self.connector) {
+                config.partitions = 1;
+            }
+            self.shared.log.create_topic(topic, config).await?;
+        }
+        lock(&self.book).new.retain(|topic| !new.contains(topic));
+        self.topics.add(request.batches.iter().map(|batch| &*batch.topic)).await?;
+        self.shared.log.append(request).await?;
+        Ok(())
+    }
+}
+
+fn partitions_of(
+    book: Arc<Mutex<TopicBook>>,
+    default: i32,
+) -> Box<dyn FnMut(&str) -> i32 + Send> {
+    Box::new(move |topic| {
+        let mut book = lock(&book);
+        if let Some(partitions) = book.partitions.get(topic) {
+            return *partitions;
+        }
+        let partitions = if topic.starts_with("lattice.errors.") { 1 } else { default };
+        book.partitions.insert(topic.to_owned(), partitions);
+        book.new.push(topic.to_owned());
+        partitions
+    })
+}
+
+fn compression(config: &lattice_core::config::Config) -> Result<Compression> {
+    let name = "producer.override.compression.type";
+    match config.get(name).map(str::trim) {
+        None => Ok(Compression::default()),
+        Some(word) => Compression::parse(word).ok_or_else(|| {
+            Error::config(format!("invalid value for configuration \"{name}\": \"{word}\""))
+                .with_remedy("use none, lz4 or zstd")
+        }),
+    }
+}
