@@ -6,9 +6,11 @@
 //!
 //! This room must not know: what is in a record (Avro, JSON, envelopes), connectors, HTTP.
 
+pub mod embedded;
 pub mod log;
 pub mod record_batch;
 
+pub use embedded::{EmbeddedLog, EmbeddedOptions};
 pub use log::{
     AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
     StoredBatch, TopicConfig, TopicInfo, TopicPartition,

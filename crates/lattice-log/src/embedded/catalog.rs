@@ -8,7 +8,7 @@ use std::{
 use lattice_core::{Error, Result};
 use rusqlite::Connection;
 
-use crate::model::{CleanupPolicy, PartitionInfo, TopicConfig, TopicInfo, TopicPartition};
+use crate::log::{CleanupPolicy, PartitionInfo, TopicConfig, TopicInfo, TopicPartition};
 
 /// All topics by name.
 #[derive(Debug, Clone, Default)]
@@ -59,21 +59,38 @@ impl Catalog {
     }
 
     /// Of the wanted places those that have something to read.
-    pub(crate) fn readable(&self, from: &[(TopicPartition, i64)]) -> Vec<Readable> {
-        let readable = |(wanted, offset): &(TopicPartition, i64)| {
-            let topic = self.topics.get(&wanted.topic)?;
-            let partition = topic.partitions.get(usize::try_from(wanted.partition).ok()?)?;
-            (*offset < partition.end_offset).then(|| Readable {
-                topic_id: topic.id,
-                partition: wanted.clone(),
-                offset: *offset,
-            })
-        };
-        from.iter().filter_map(readable).collect()
+    ///
+    /// Errors: `Fatal` for an offset beyond the end, where waiting would skip records.
+    pub(crate) fn readable(&self, from: &[(TopicPartition, i64)]) -> Result<Vec<Readable>> {
+        let mut readable = Vec::new();
+        for (wanted, offset) in from {
+            let Some(topic) = self.topics.get(&wanted.topic) else { continue };
+            let slot = usize::try_from(wanted.partition).unwrap_or(usize::MAX);
+            let end = topic.partitions.get(slot).map_or(0, |partition| partition.end_offset);
+            if *offset > end {
+                return Err(beyond_end(wanted, *offset, end));
+            }
+            if *offset < end {
+                let (topic_id, partition, offset) = (topic.id, wanted.clone(), *offset);
+                readable.push(Readable { topic_id, partition, offset });
+            }
+        }
+        Ok(readable)
     }
 }
 
+fn beyond_end(partition: &TopicPartition, offset: i64, end: i64) -> Error {
+    Error::fatal(format!("offset {offset} of {partition} is beyond its end {end}"))
+        .with_remedy("reset the connector's offsets; the topic was made anew or the data restored")
+}
+
 impl Topic {
+    /// A topic without records.
+    pub(crate) fn new(id: i64, config: TopicConfig) -> Self {
+        let partitions = (0..config.partitions).map(no_records).collect();
+        Self { id, config, partitions }
+    }
+
     fn info(&self, name: &Arc<str>) -> TopicInfo {
         TopicInfo {
             name: Arc::clone(name),
@@ -82,6 +99,10 @@ impl Topic {
             internal: name.starts_with("__"),
         }
     }
+}
+
+fn no_records(partition: i32) -> PartitionInfo {
+    PartitionInfo { partition, log_start_offset: 0, end_offset: 0, bytes: 0, records: 0 }
 }
 
 /// Reads the catalog from the file.
@@ -105,17 +126,16 @@ pub(crate) fn load(connection: &Connection) -> rusqlite::Result<Catalog> {
             retention_ms: row.get(4)?,
             retention_bytes: row.get(5)?,
         };
-        let partitions = (0..config.partitions)
-            .map(|partition| PartitionInfo { partition, ..PartitionInfo::default() })
-            .collect();
-        names.insert(row.get(0)?, Arc::clone(&name));
-        catalog.topics.insert(name, Topic { id: row.get(0)?, config, partitions });
+        let id = row.get(0)?;
+        names.insert(id, Arc::clone(&name));
+        catalog.topics.insert(name, Topic::new(id, config));
     }
     let mut statement = connection.prepare(
         "SELECT p.topic, p.partition, p.log_start_offset, p.end_offset,
-                (SELECT ifnull(sum(size), 0) FROM batches b WHERE b.topic = p.topic AND b.partition = p.partition),
-                (SELECT ifnull(sum(records), 0) FROM batches b WHERE b.topic = p.topic AND b.partition = p.partition)
-         FROM partitions p",
+                ifnull(sum(b.size), 0), ifnull(sum(b.records), 0)
+         FROM partitions p
+         LEFT JOIN batches b ON b.topic = p.topic AND b.partition = p.partition
+         GROUP BY p.topic, p.partition",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -155,9 +175,7 @@ pub(crate) fn check_config(name: &str, config: &TopicConfig) -> Result<()> {
     if (1..=10_000).contains(&config.partitions) {
         return Ok(());
     }
-    let message = format!(
-        "topic {name} cannot have {} partitions: expected 1 to 10000",
-        config.partitions
-    );
+    let message =
+        format!("topic {name} cannot have {} partitions: expected 1 to 10000", config.partitions);
     Err(Error::config(message).with_remedy("set topic.creation.default.partitions"))
 }

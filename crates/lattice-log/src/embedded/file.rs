@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
+    io::{self, Read as _},
     path::Path,
     time::Duration,
 };
@@ -24,8 +24,11 @@ const FORMAT_VERSION: i32 = 1;
 /// Large pages suit large batches: fewer overflow pages a blob. Units: bytes.
 const PAGE_BYTES: u64 = 16_384;
 
-/// The WAL is moved into the file beyond this. Units: pages (64 MiB).
-const CHECKPOINT_PAGES: u32 = 4096;
+/// The WAL is moved into the file beyond this. Units: bytes.
+pub(crate) const CHECKPOINT_BYTES: u64 = 32 << 20;
+
+/// Free pages given back to the disk in one go, so that appends wait only moments.
+const GIVE_BACK_PAGES: u32 = 1024;
 
 /// Makes the folder and takes it for this process.
 pub(crate) fn lock(folder: &Path) -> Result<File> {
@@ -55,39 +58,45 @@ pub(crate) fn lock(folder: &Path) -> Result<File> {
 
 /// Opens the file for the writer, making it when it is not there.
 pub(crate) fn open_writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> {
-    let prepare = || -> rusqlite::Result<(Connection, i32, i32)> {
-        let connection = Connection::open(path)?;
+    check_whole(path)?;
+    let opened = Connection::open(path).and_then(|connection| {
         connection.busy_timeout(Duration::from_secs(10))?;
-        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
-        connection.pragma_update(None, "journal_mode", "wal")?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "cache_size", -4096)?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-        connection.pragma_update(None, "journal_size_limit", PAGE_BYTES * u64::from(CHECKPOINT_PAGES))?;
-        if let Some(bytes) = max_bytes {
-            connection.pragma_update(None, "max_page_count", bytes / PAGE_BYTES)?;
-        }
-        let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
-        let (application, version) = (number("application_id")?, number("user_version")?);
-        Ok((connection, application, version))
-    };
-    let (connection, application, version) = prepare().map_err(|error| errors::open(path, error))?;
-    match (application, version) {
-        (0, 0) => make(&connection).map_err(|error| errors::open(path, error))?,
-        (APPLICATION_ID, FORMAT_VERSION) => {}
-        (APPLICATION_ID, newer) => {
-            return Err(Error::fatal(format!(
-                "{} has format version {newer}, this lattice reads version {FORMAT_VERSION}",
-                path.display()
-            ))
-            .with_remedy("run the lattice version that wrote it, or name another folder with --data"));
-        }
-        _ => {
-            return Err(Error::fatal(format!("{} is not a log of lattice", path.display()))
-                .with_remedy("name another folder with --data"));
-        }
+        let marks = marks(&connection)?;
+        Ok((connection, marks))
+    });
+    let (connection, marks) = opened.map_err(|error| errors::open(path, error))?;
+    match marks {
+        (0, 0, 0) | (APPLICATION_ID, FORMAT_VERSION, _) => {}
+        (APPLICATION_ID, newer, _) => return Err(errors::newer(path, newer, FORMAT_VERSION)),
+        _ => return Err(errors::foreign(path)),
     }
+    settle(&connection, max_bytes)
+        .and_then(|()| if marks.0 == 0 { make(&connection) } else { Ok(()) })
+        .map_err(|error| errors::open(path, error))?;
     Ok(connection)
+}
+
+/// Application id, format version, and how many tables there are.
+fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32, i32)> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    let tables =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok((number("application_id")?, number("user_version")?, tables))
+}
+
+fn settle(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    connection.pragma_update(None, "auto_vacuum", "incremental")?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "cache_size", -4096)?;
+    // The writer moves the WAL itself, after it has answered.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", 2 * CHECKPOINT_BYTES)?;
+    if let Some(bytes) = max_bytes {
+        connection.pragma_update(None, "max_page_count", bytes / PAGE_BYTES)?;
+    }
+    Ok(())
 }
 
 fn make(connection: &Connection) -> rusqlite::Result<()> {
@@ -96,6 +105,65 @@ fn make(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", FORMAT_VERSION)?;
     connection.execute_batch("COMMIT")
+}
+
+/// Finds a file that was cut, which SQLite notices only where something is missing.
+///
+/// Source: <https://www.sqlite.org/fileformat.html>, section 1.3.
+fn check_whole(path: &Path) -> Result<()> {
+    let mut header = [0_u8; 100];
+    let read = File::open(path).and_then(|mut file| {
+        file.read_exact(&mut header)?;
+        Ok(file.metadata()?.len())
+    });
+    // No file yet, or one too short for a header: SQLite says what is wrong with it.
+    let Ok(found) = read else { return Ok(()) };
+    let wal = fs::metadata(wal_of(path)).map_or(0, |file| file.len());
+    // With a WAL, the file may have been left in the middle of taking it over.
+    if wal > 0 || !header.starts_with(b"SQLite format 3\0") {
+        return Ok(());
+    }
+    let page = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let pages = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
+    let stated = page * u64::from(pages);
+    if found < stated { Err(errors::cut(path, found, stated)) } else { Ok(()) }
+}
+
+fn wal_of(path: &Path) -> std::path::PathBuf {
+    path.with_extension("db-wal")
+}
+
+/// Moves the WAL into the file, without waiting for readers: they may hold back a part of it.
+pub(crate) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+}
+
+/// Moves all of the WAL into the file and empties it.
+pub(crate) fn finish(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+/// Tries whether the file can be written. Takes as much room as a batch, so that a disk with a
+/// last free page does not look healthy.
+pub(crate) fn probe(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "BEGIN IMMEDIATE;
+         INSERT INTO documents VALUES ('', 'probe', zeroblob(1048576));
+         DELETE FROM documents WHERE namespace = '' AND name = 'probe';
+         COMMIT",
+    )
+}
+
+/// Gives free pages back to the disk, once they are a quarter of the file.
+pub(crate) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if number("freelist_count")? * 4 < number("page_count")? {
+        return Ok(());
+    }
+    connection.execute_batch(&format!("PRAGMA incremental_vacuum({GIVE_BACK_PAGES})"))
 }
 
 /// Opens the file for a reader.
@@ -112,8 +180,9 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
 
 /// What the log takes. Units: bytes.
 pub(crate) fn size(folder: &Path) -> u64 {
-    let of = |name: String| fs::metadata(folder.join(name)).map_or(0, |file| file.len());
-    of(NAME.to_owned()) + of(format!("{NAME}-wal"))
+    let path = folder.join(NAME);
+    let of = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    of(&path) + of(&wal_of(&path))
 }
 
 /// What the folder's disk has left. Units: bytes.

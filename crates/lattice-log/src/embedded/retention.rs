@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::catalog::Catalog;
-use crate::model::{CleanupPolicy, PartitionInfo};
+use crate::log::{CleanupPolicy, PartitionInfo};
 
 /// Batches deleted in one transaction, so that appends wait only moments.
 const BATCHES_AT_ONCE: usize = 256;
@@ -67,16 +67,17 @@ fn head(
     let limit = i64::try_from(*left).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![topic, info.partition, limit])?;
     while let Some(row) = rows.next()? {
-        let too_old = oldest_ms.is_some_and(|oldest| {
-            row.get::<_, i64>(2).is_ok_and(|newest| newest < oldest)
-        });
-        let too_much = max_bytes.is_some_and(|bytes| kept.bytes > bytes);
+        let too_old = oldest_ms
+            .is_some_and(|oldest| row.get::<_, i64>(2).is_ok_and(|newest| newest < oldest));
+        // As Kafka: a batch goes only if what is left still has the size to be kept.
+        let size = row.get::<_, i64>(3)?.try_into().unwrap_or(0);
+        let too_much = max_bytes.is_some_and(|max| kept.bytes.saturating_sub(size) >= max);
         if !too_old && !too_much {
             break;
         }
         kept.log_start_offset = row.get::<_, i64>(0)? + 1;
         kept.records = kept.records.saturating_sub(row.get::<_, i64>(1)?.try_into().unwrap_or(0));
-        kept.bytes = kept.bytes.saturating_sub(row.get::<_, i64>(3)?.try_into().unwrap_or(0));
+        kept.bytes = kept.bytes.saturating_sub(size);
         *left -= 1;
     }
     Ok(kept)
