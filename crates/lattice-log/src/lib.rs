@@ -13,7 +13,7 @@ pub mod record_batch;
 pub use embedded::{EmbeddedLog, EmbeddedOptions};
 pub use log::{
     AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
-    StoredBatch, TopicConfig, TopicInfo, TopicPartition,
+    SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition,
 };
 pub use record_batch::{
     BatchSetBuilder, Compression, HeaderView, RawBatch, RecordBatchReader, RecordIndex, RecordSet,

@@ -126,6 +126,9 @@ pub struct SourceOffset {
     pub position: Position,
 }
 
+/// A source partition and the offset it gets; `None` removes it.
+pub type SourceOffsetChange = (Map<String, Value>, Option<Map<String, Value>>);
+
 /// What becomes durable together, or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct AppendRequest {
@@ -250,7 +253,7 @@ pub trait Log: Send + Sync {
     fn set_source_offsets<'a>(
         &'a self,
         connector: &'a str,
-        offsets: Vec<(Map<String, Value>, Option<Map<String, Value>>)>,
+        offsets: Vec<SourceOffsetChange>,
     ) -> BoxFuture<'a, Result<()>>;
 
     /// The log's documents.

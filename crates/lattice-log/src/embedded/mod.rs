@@ -29,7 +29,6 @@ use std::{
 };
 
 use lattice_core::{BoxFuture, Error, Result, position::Position, store::DocumentStore};
-use serde_json::{Map, Value};
 use tokio::{
     sync::watch,
     time::{Instant, timeout_at},
@@ -42,7 +41,8 @@ use self::{
     writer::{Change, Writer},
 };
 use crate::log::{
-    AppendRequest, Log, LogHealth, StoredBatch, TopicConfig, TopicInfo, TopicPartition,
+    AppendRequest, Log, LogHealth, SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo,
+    TopicPartition,
 };
 
 /// How the embedded log is opened.
@@ -259,7 +259,7 @@ impl Log for EmbeddedLog {
     fn set_source_offsets<'a>(
         &'a self,
         connector: &'a str,
-        offsets: Vec<(Map<String, Value>, Option<Map<String, Value>>)>,
+        offsets: Vec<SourceOffsetChange>,
     ) -> BoxFuture<'a, Result<()>> {
         let change = Change::SetSourceOffsets { connector: connector.to_owned(), offsets };
         Box::pin(async move { self.writer.send(change).await.map(drop) })

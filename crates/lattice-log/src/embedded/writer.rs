@@ -15,7 +15,6 @@ use std::{
 use bytes::Bytes;
 use lattice_core::{Error, Result};
 use rusqlite::Connection;
-use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
@@ -24,7 +23,7 @@ use super::{
     catalog::Catalog,
     errors, file,
 };
-use crate::log::{AppendRequest, TopicConfig, TopicPartition};
+use crate::log::{AppendRequest, SourceOffsetChange, TopicConfig, TopicPartition};
 
 /// Requests that may wait, besides the limit in bytes.
 const QUEUE: usize = 1024;
@@ -39,29 +38,12 @@ const IDLE_CHECK: Duration = Duration::from_secs(1);
 /// A change to the log.
 pub(crate) enum Change {
     Append(AppendRequest),
-    CreateTopic {
-        name: String,
-        config: TopicConfig,
-    },
-    DeleteTopic {
-        name: String,
-    },
-    CommitOffsets {
-        group: String,
-        offsets: Vec<(TopicPartition, i64)>,
-    },
-    DeleteOffsets {
-        group: String,
-        partitions: Option<Vec<TopicPartition>>,
-    },
-    SetSourceOffsets {
-        connector: String,
-        offsets: Vec<(Map<String, Value>, Option<Map<String, Value>>)>,
-    },
-    PutDocuments {
-        namespace: String,
-        documents: Vec<(String, Option<Bytes>)>,
-    },
+    CreateTopic { name: String, config: TopicConfig },
+    DeleteTopic { name: String },
+    CommitOffsets { group: String, offsets: Vec<(TopicPartition, i64)> },
+    DeleteOffsets { group: String, partitions: Option<Vec<TopicPartition>> },
+    SetSourceOffsets { connector: String, offsets: Vec<SourceOffsetChange> },
+    PutDocuments { namespace: String, documents: Vec<(String, Option<Bytes>)> },
     Close,
 }
 
