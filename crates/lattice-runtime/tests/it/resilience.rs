@@ -1,0 +1,146 @@
+//! Errors, panics, a full disk.
+
+use std::sync::atomic::Ordering;
+
+use lattice_core::{Error, ErrorKind};
+use lattice_runtime::State;
+
+use crate::fixture::{House, Row, TOPIC, eventually};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transient_errors_are_retried_from_the_durable_position_with_a_note() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.script.add_good(0..5);
+    house.log_holds(TOPIC, 5).await;
+    for _ in 0..3 {
+        house.script.fail(Error::transient("the server went away"));
+    }
+    house.script.add_good(5..9);
+    house.log_holds(TOPIC, 9).await;
+    assert_eq!(house.script.opens(), [0, 5, 5, 5]);
+    let snapshot = house.worker.snapshot().await;
+    let task = &snapshot.connectors[0].tasks[0];
+    assert_eq!((task.retries, task.events), (3, 9));
+    assert_eq!(snapshot.connectors[0].status.state, State::Running);
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retries_end_when_the_configuration_says_so() {
+    let (_ground, house) = House::new().await;
+    for _ in 0..3 {
+        house.script.fail(Error::transient("the server went away"));
+    }
+    house.create_source(&[("errors.max.retries", "2")]).await;
+    let status = house.task_becomes("shop", State::Failed).await;
+    assert_eq!(status.tasks[0].trace.as_deref(), Some("the server went away"));
+    assert_eq!(house.script.opens().len(), 3);
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_errors_fail_the_task_with_their_chain_until_it_is_restarted() {
+    let (_ground, house) = House::new().await;
+    let error = Error::new(ErrorKind::Auth, "log in").with_source(std::io::Error::other("denied"));
+    house.script.fail(error.with_remedy("grant it"));
+    house.create_source(&[]).await;
+    let status = house.task_becomes("shop", State::Failed).await;
+    assert_eq!(status.state, State::Running, "a failed task does not fail its connector");
+    assert_eq!(status.tasks[0].trace.as_deref(), Some("log in: denied (remedy: grant it)"));
+
+    house.script.add_good(0..3);
+    let answer = house.worker.restart("shop", true, true).await.unwrap();
+    assert_eq!(answer.tasks[0].state, State::Restarting);
+    house.log_holds(TOPIC, 3).await;
+    house.task_becomes("shop", State::Running).await;
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_fails_its_task_and_nothing_else() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.task_becomes("shop", State::Running).await;
+    house.script.panic();
+    let status = house.task_becomes("shop", State::Failed).await;
+    let trace = status.tasks[0].trace.clone().unwrap();
+    assert!(trace.contains("the script says panic"), "{trace}");
+    house.script.add_good(0..3);
+    house.worker.restart_task("shop", 0).await.unwrap();
+    house.log_holds(TOPIC, 3).await;
+    let unknown = house.worker.restart_task("shop", 9).await.unwrap_err();
+    assert_eq!(unknown.to_string(), "Unknown task: shop-9");
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_position_is_told_only_after_it_is_durable() {
+    let (_ground, house) = House::new().await;
+    house.script.add_good(0..500);
+    house.create_source(&[]).await;
+    eventually("all is committed", async || {
+        (house.script.last_committed() == Some(500)).then_some(())
+    })
+    .await;
+    assert!(house.script.told_too_early.lock().unwrap().is_empty());
+    let committed = house.script.committed.lock().unwrap().clone();
+    assert!(committed.is_sorted(), "{committed:?}");
+    assert_eq!(house.records(TOPIC).await, 500);
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_holds_the_source_and_loses_nothing() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.script.add_good(0..5);
+    house.log_holds(TOPIC, 5).await;
+    house.log.shut.store(true, Ordering::SeqCst);
+    house.script.add_good(5..50);
+    let note = eventually("the status says why nothing moves", async || {
+        let snapshot = house.worker.snapshot().await;
+        let notes = &snapshot.connectors[0].tasks[0].notes;
+        notes.iter().find(|(topic, _)| *topic == "log").map(|(_, text)| text.clone())
+    })
+    .await;
+    assert!(note.contains("the disk is full"), "{note}");
+    assert_eq!(house.script.last_committed(), Some(5));
+    house.log.shut.store(false, Ordering::SeqCst);
+    house.log_holds(TOPIC, 50).await;
+    eventually("the note is gone", async || {
+        let snapshot = house.worker.snapshot().await;
+        snapshot.connectors[0].tasks[0].notes.is_empty().then_some(())
+    })
+    .await;
+    assert_eq!(house.script.opens(), [0], "the source was only held");
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_cannot_be_encoded_fails_the_task_and_names_its_table() {
+    let (_ground, house) = House::new().await;
+    house.script.add([Row::Good(1, "a"), Row::Poison(2), Row::Good(3, "c")]);
+    house.create_source(&[]).await;
+    let status = house.task_becomes("shop", State::Failed).await;
+    let trace = status.tasks[0].trace.clone().unwrap();
+    assert!(trace.contains("public.orders"), "{trace}");
+    assert!(trace.contains("errors.tolerance"), "{trace}");
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tolerated_row_is_kept_with_its_cause_and_the_others_pass() {
+    let (_ground, house) = House::new().await;
+    house.script.add([Row::Good(1, "a"), Row::Poison(2), Row::Good(3, "c")]);
+    house.create_source(&[("errors.tolerance", "all")]).await;
+    house.log_holds(TOPIC, 2).await;
+    house.log_holds("lattice.errors.shop", 1).await;
+    let snapshot = house.worker.snapshot().await;
+    assert_eq!(snapshot.connectors[0].tasks[0].dead_letters, 1);
+    let letter = house.first_record("lattice.errors.shop").await;
+    assert_eq!(letter.header("__connect.errors.connector.name"), Some("shop"));
+    assert_eq!(letter.header("lattice.table"), Some("public.orders"));
+    assert_eq!(letter.value.as_deref(), Some(&2_i32.to_be_bytes()[..]));
+    house.leave().await;
+}
