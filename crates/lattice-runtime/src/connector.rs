@@ -10,7 +10,8 @@ use lattice_core::{
     connector::TaskConfig,
     error::{Error, Result},
 };
-use tokio::{task::JoinHandle, time::timeout_at};
+use tokio::time::timeout_at;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     keys,
@@ -48,7 +49,7 @@ struct Task {
     report: Arc<Report>,
     /// As shown: references in place of secrets.
     config: Config,
-    handle: Option<JoinHandle<()>>,
+    handle: Option<AbortOnDropHandle<()>>,
 }
 
 impl Connector {
@@ -310,7 +311,7 @@ impl Connector {
     }
 }
 
-async fn end(mut handle: JoinHandle<()>, deadline: tokio::time::Instant) {
+async fn end(mut handle: AbortOnDropHandle<()>, deadline: tokio::time::Instant) {
     if timeout_at(deadline, &mut handle).await.is_err() {
         handle.abort();
         // An aborted task ends at its next await; its result is of no interest.

@@ -53,8 +53,7 @@ impl Tolerance {
 /// The topic for a source's dead letters.
 pub(crate) fn source_topic(connector: &str) -> String {
     let legal = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-');
-    let name: String =
-        connector.chars().map(|char| if legal(char) { char } else { '_' }).collect();
+    let name: String = connector.chars().map(|char| if legal(char) { char } else { '_' }).collect();
     format!("lattice.errors.{name}")
 }
 

@@ -32,8 +32,8 @@ const FETCH_BYTES: usize = 1 << 20;
 /// Decoding less than this takes well under half a millisecond and is not worth another thread.
 const INLINE_BYTES: usize = 32 << 10;
 
-/// How soon a sink without any partition looks again.
-const EMPTY_WAIT: Duration = Duration::from_millis(250);
+/// How soon a sink without any partition looks again at the latest.
+const EMPTY_WAIT: Duration = Duration::from_millis(500);
 
 /// A piece of work for the sink.
 pub(crate) struct Fed {
@@ -93,7 +93,7 @@ impl Feed {
             if self.positions.is_empty() {
                 tokio::select! {
                     () = out.closed() => return Ok(()),
-                    () = tokio::time::sleep(EMPTY_WAIT) => continue,
+                    () = tokio::time::sleep(wait) => continue,
                 }
             }
             let from = self.positions.iter().map(|(place, next)| (place.clone(), *next)).collect();
@@ -127,7 +127,10 @@ impl Feed {
 
     /// Looks for new topics and partitions when it is time. Returns how long until the next time.
     async fn assign_if_due(&mut self) -> Result<Duration> {
-        let every = if self.positions.is_empty() { EMPTY_WAIT } else { self.refresh };
+        let every = match self.positions.is_empty() {
+            true => self.refresh.min(EMPTY_WAIT),
+            false => self.refresh,
+        };
         let since = self.refreshed.map(|at| at.elapsed());
         if let Some(since) = since.filter(|since| *since < every) {
             return Ok(every - since);
@@ -152,7 +155,7 @@ impl Feed {
             }
         }
         self.report.assign(&self.positions);
-        Ok(self.refresh)
+        Ok(every)
     }
 
     /// Looks at the partitions anew. True: a position had to move, for example since a topic was
@@ -238,11 +241,7 @@ async fn decode(
 }
 
 /// A batch's records from an offset on, as the decoder takes them.
-pub(crate) fn fetched_records(
-    place: &TopicPartition,
-    set: RecordSet,
-    from: i64,
-) -> FetchedRecords {
+pub(crate) fn fetched_records(place: &TopicPartition, set: RecordSet, from: i64) -> FetchedRecords {
     let mut records = set.records;
     records.retain(|record| record.offset >= from);
     FetchedRecords {
@@ -292,9 +291,9 @@ fn from_latest(config: &Config) -> Result<bool> {
     match config.get(name).map(str::trim) {
         None | Some("earliest") => Ok(false),
         Some("latest") => Ok(true),
-        Some(word) => Err(Error::config(format!(
-            "invalid value for configuration \"{name}\": \"{word}\""
-        ))
-        .with_remedy("use earliest or latest")),
+        Some(word) => {
+            Err(Error::config(format!("invalid value for configuration \"{name}\": \"{word}\""))
+                .with_remedy("use earliest or latest"))
+        }
     }
 }

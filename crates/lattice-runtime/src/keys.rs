@@ -61,6 +61,16 @@ pub(crate) const MAX_RETRIES: Key = errors(
 .label("Maximum Retries")
 .rule(Rule::Range(-1, i32::MAX as i64));
 
+/// `errors.retry.delay.max.ms`
+pub(crate) const RETRY_DELAY: Key = errors(
+    "errors.retry.delay.max.ms",
+    KeyType::Long,
+    "The longest wait between two tries. Units: ms.",
+)
+.default("30000")
+.label("Maximum Delay Between Retries for Errors")
+.rule(Rule::Range(1, i64::MAX));
+
 /// `tasks.max`
 pub(crate) const TASKS_MAX: Key =
     common("tasks.max", KeyType::Int, "The most tasks the connector may have.")
@@ -121,6 +131,38 @@ pub(crate) const CREATION_PARTITIONS: Key = Key::new(
 .label("Partitions")
 .rule(Rule::Range(-1, 10_000));
 
+const fn creation(name: &'static str, kind: KeyType, doc: &'static str) -> Key {
+    Key::new(name, kind, doc).group("Topic Creation")
+}
+
+/// `topic.creation.default.retention.ms`
+pub(crate) const CREATION_RETENTION_MS: Key = creation(
+    "topic.creation.default.retention.ms",
+    KeyType::Long,
+    "How long records of topics that the connector creates are kept. Units: ms; -1: for ever.",
+)
+.label("Retention time")
+.rule(Rule::Range(-1, i64::MAX));
+
+/// `topic.creation.default.retention.bytes`
+pub(crate) const CREATION_RETENTION_BYTES: Key = creation(
+    "topic.creation.default.retention.bytes",
+    KeyType::Long,
+    "How large a partition of topics that the connector creates grows. Units: bytes; -1: without \
+     limit.",
+)
+.label("Retention size")
+.rule(Rule::Range(-1, i64::MAX));
+
+/// `topic.creation.default.cleanup.policy`
+pub(crate) const CREATION_CLEANUP: Key = creation(
+    "topic.creation.default.cleanup.policy",
+    KeyType::String,
+    "Whether old records of topics that the connector creates are deleted or compacted by key.",
+)
+.label("Cleanup policy")
+.rule(Rule::OneOf(&["delete", "compact"]));
+
 /// Keys of every connector.
 pub(crate) static COMMON: &[Key] = &[
     common("name", KeyType::String, "The connector's name, unique on this worker.")
@@ -160,14 +202,7 @@ pub(crate) static COMMON: &[Key] = &[
     .default("0")
     .label("Retry Timeout for Errors")
     .ignored("transient errors are retried without end, or as errors.max.retries says"),
-    errors(
-        "errors.retry.delay.max.ms",
-        KeyType::Long,
-        "The longest wait between two tries. Units: ms.",
-    )
-    .default("30000")
-    .label("Maximum Delay Between Retries for Errors")
-    .rule(Rule::Range(1, i64::MAX)),
+    RETRY_DELAY,
     MAX_RETRIES,
     TOLERANCE,
     LOG_ENABLE,
@@ -193,6 +228,9 @@ pub(crate) static SOURCE: &[Key] = &[
     .label("Topic Creation Groups")
     .ignored("only the group \"default\" has an effect in this version"),
     CREATION_PARTITIONS,
+    CREATION_RETENTION_MS,
+    CREATION_RETENTION_BYTES,
+    CREATION_CLEANUP,
     Key::new(
         "topic.creation.default.replication.factor",
         KeyType::Short,

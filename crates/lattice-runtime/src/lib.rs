@@ -16,6 +16,7 @@ mod connector;
 mod dead_letter;
 mod error;
 mod feed;
+mod inspect;
 mod keys;
 mod model;
 mod offsets;

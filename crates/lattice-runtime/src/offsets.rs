@@ -22,10 +22,7 @@ pub(crate) fn group(name: &str, config: &Config) -> String {
     }
 }
 
-pub(crate) async fn list(
-    shared: &Shared,
-    connector: &Connector,
-) -> WorkerResult<Vec<OffsetEntry>> {
+pub(crate) async fn list(shared: &Shared, connector: &Connector) -> WorkerResult<Vec<OffsetEntry>> {
     let config = connector.config();
     match shared.plugins.of(&config)? {
         Plugin::Source(_) => {
@@ -34,7 +31,10 @@ pub(crate) async fn list(
         }
         Plugin::Sink(_) => {
             let offsets = shared.log.committed_offsets(&group(&connector.name, &config)).await?;
-            Ok(offsets.into_iter().map(|(partition, offset)| sink_entry(&partition, offset)).collect())
+            Ok(offsets
+                .into_iter()
+                .map(|(partition, offset)| sink_entry(&partition, offset))
+                .collect())
         }
     }
 }
@@ -73,10 +73,8 @@ pub(crate) async fn alter(
             let mut changes = Vec::with_capacity(entries.len());
             for entry in entries {
                 if let Some(offset) = entry.offset.clone() {
-                    source.check_position(&Position {
-                        partition: entry.partition.clone(),
-                        offset,
-                    })?;
+                    source
+                        .check_position(&Position { partition: entry.partition.clone(), offset })?;
                 }
                 changes.push((entry.partition, entry.offset));
             }

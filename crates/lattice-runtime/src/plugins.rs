@@ -47,9 +47,10 @@ impl Plugins {
     pub(crate) fn find(&self, class: &str) -> Option<Plugin> {
         let called = |descriptor: &'static Descriptor| {
             descriptor.is_called(class)
-                || descriptor.class.strip_suffix("Connector").is_some_and(|short| {
-                    short == class || short.rsplit('.').next() == Some(class)
-                })
+                || descriptor
+                    .class
+                    .strip_suffix("Connector")
+                    .is_some_and(|short| short == class || short.rsplit('.').next() == Some(class))
         };
         let source = self.sources.iter().find(|source| called(source.descriptor()));
         if let Some(source) = source {

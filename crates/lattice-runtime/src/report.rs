@@ -132,7 +132,11 @@ impl Report {
     /// Takes a sample for the rates; called about once a second.
     pub(crate) fn sample(&self, now: Instant) {
         let mut window = lock(&self.window);
-        window.push_back((now, self.events.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed)));
+        window.push_back((
+            now,
+            self.events.load(Ordering::Relaxed),
+            self.bytes.load(Ordering::Relaxed),
+        ));
         while window.front().is_some_and(|(at, ..)| now.duration_since(*at) > WINDOW) {
             window.pop_front();
         }

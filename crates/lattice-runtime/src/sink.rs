@@ -1,10 +1,6 @@
 //! Runs a sink task: takes decoded events, writes them, moves offsets once they are durable.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::Instant,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use crate::codec_pending::{Decoder, DecoderOptions};
 use lattice_core::{

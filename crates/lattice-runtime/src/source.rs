@@ -28,11 +28,8 @@ const EVENT_BYTES: usize = 160;
 /// Runs until the task is told to end, or an error.
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SourceConnector) -> Result<()> {
     let resume = resume_position(run, connector).await?;
-    let options = EncoderOptions::from_config(
-        &run.config.connector,
-        run.config.task,
-        &run.config.config,
-    )?;
+    let options =
+        EncoderOptions::from_config(&run.config.connector, run.config.task, &run.config.config)?;
     let encoder = Encoder::new(options, Arc::clone(&run.shared.registry));
     let context = TaskContext {
         progress: Arc::clone(&run.report.progress),

@@ -12,7 +12,7 @@ use lattice_core::{
     connector::TaskConfig,
     error::{Error, Result},
 };
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
 use crate::{
@@ -77,8 +77,8 @@ impl ActiveTopics {
     }
 }
 
-/// Starts a task. The handle's owner awaits it.
-pub(crate) fn spawn(plugin: Plugin, run: TaskRun) -> JoinHandle<()> {
+/// Starts a task. The handle's owner awaits it, or aborts it by dropping it.
+pub(crate) fn spawn(plugin: Plugin, run: TaskRun) -> AbortOnDropHandle<()> {
     let span = tracing::info_span!(
         "task",
         connector = run.config.connector.as_str(),
@@ -96,7 +96,7 @@ pub(crate) fn spawn(plugin: Plugin, run: TaskRun) -> JoinHandle<()> {
         report.note("reconnecting", None);
         report.set_state(State::Failed, Some(failure));
     };
-    tokio::spawn(task.instrument(span))
+    AbortOnDropHandle::new(tokio::spawn(task.instrument(span)))
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -107,7 +107,12 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 /// Opens and runs the task until it is told to end, again after every transient error.
 async fn supervise(plugin: &Plugin, run: &TaskRun) -> Result<()> {
     let report = &run.report;
-    let limit = u32::try_from(run.config.config.number(&keys::MAX_RETRIES)?).ok();
+    let config = &run.config.config;
+    let limit = u32::try_from(config.number(&keys::MAX_RETRIES)?).ok();
+    let mut backoff = run.shared.config.backoff;
+    if config.get(keys::RETRY_DELAY.name).is_some() {
+        backoff.longest = config.millis(&keys::RETRY_DELAY)?;
+    }
     let mut attempt = 0;
     loop {
         if !until_running(report).await {
@@ -125,7 +130,7 @@ async fn supervise(plugin: &Plugin, run: &TaskRun) -> Result<()> {
         if report.pulse() != pulse {
             attempt = 0;
         }
-        match retry::decide(&error, attempt, limit, run.shared.config.backoff) {
+        match retry::decide(&error, attempt, limit, backoff) {
             Decision::Fail => return Err(error),
             Decision::Retry(wait) => {
                 attempt += 1;
@@ -140,11 +145,8 @@ async fn supervise(plugin: &Plugin, run: &TaskRun) -> Result<()> {
 /// Waits before the next try. False: the task is to end.
 async fn reconnect(report: &Report, error: &Error, attempt: u32, wait: Duration) -> bool {
     report.retries.fetch_add(1, Ordering::Relaxed);
-    let text = format!(
-        "reconnecting ({}), retry {attempt} in {:.1} s",
-        error.chain(),
-        wait.as_secs_f64()
-    );
+    let text =
+        format!("reconnecting ({}), retry {attempt} in {:.1} s", error.chain(), wait.as_secs_f64());
     tracing::warn!(error = error.chain(), attempt, wait_ms = wait.as_millis(), "reconnecting");
     report.note("reconnecting", Some(text));
     let mut pause = report.pause.subscribe();

@@ -39,7 +39,11 @@ pub(crate) fn keys_of(plugin: &Plugin) -> Vec<&'static Key> {
 }
 
 /// Everything that is wrong with a configuration. `resolved` has its references replaced.
-pub(crate) async fn check(plugin: &Plugin, raw: &Config, providers: &Providers) -> Vec<ConfigIssue> {
+pub(crate) async fn check(
+    plugin: &Plugin,
+    raw: &Config,
+    providers: &Providers,
+) -> Vec<ConfigIssue> {
     let (resolved, mut issues) = providers.resolve_all(raw);
     let mut prefixes = keys::PREFIXES.to_vec();
     prefixes.extend(plugin.descriptor().prefixes);
@@ -112,21 +116,19 @@ fn check_transforms(plugin: &Plugin, config: &Config) -> Vec<ConfigIssue> {
     let aliases = config.list(&keys::TRANSFORMS);
     aliases
         .iter()
-        .filter_map(|alias| {
+        .map(|alias| {
             let name = format!("transforms.{alias}.type");
             let class = config.get(&name).unwrap_or_default();
             if class == UNWRAP && is_sink {
                 let message = "has no effect: the sink reads envelopes itself";
-                return Some(ConfigIssue::warning(name, message));
+                return ConfigIssue::warning(name, message);
             }
             let message = match class {
                 "" => format!("transformation \"{alias}\" has no type"),
                 class => format!("transformation {class} is not supported by this version"),
             };
-            Some(
-                ConfigIssue::error(name, message)
-                    .remedy(&format!("remove \"{alias}\" from \"transforms\"")),
-            )
+            ConfigIssue::error(name, message)
+                .remedy(&format!("remove \"{alias}\" from \"transforms\""))
         })
         .collect()
 }
@@ -195,21 +197,19 @@ fn recommended(key: &Key) -> Vec<String> {
     use lattice_core::config::Rule;
     match key.rule {
         Rule::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
-        Rule::Any
-        | Rule::NonEmpty
-        | Rule::Range(..)
-        | Rule::RegexList
-        | Rule::Check(_) => match key.kind {
-            KeyType::Boolean => vec!["true".to_owned(), "false".to_owned()],
-            KeyType::String
-            | KeyType::Short
-            | KeyType::Int
-            | KeyType::Long
-            | KeyType::Double
-            | KeyType::List
-            | KeyType::Class
-            | KeyType::Password => Vec::new(),
-        },
+        Rule::Any | Rule::NonEmpty | Rule::Range(..) | Rule::RegexList | Rule::Check(_) => {
+            match key.kind {
+                KeyType::Boolean => vec!["true".to_owned(), "false".to_owned()],
+                KeyType::String
+                | KeyType::Short
+                | KeyType::Int
+                | KeyType::Long
+                | KeyType::Double
+                | KeyType::List
+                | KeyType::Class
+                | KeyType::Password => Vec::new(),
+            }
+        }
     }
 }
 

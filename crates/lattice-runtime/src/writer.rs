@@ -12,12 +12,14 @@ use std::{
 
 use crate::codec_pending::Encoder;
 use lattice_core::{
+    config::{Config, Key},
     error::{Error, Result},
     event::SourceBatch,
     position::Position,
 };
 use lattice_log::{
-    AppendRequest, BatchSetBuilder, Compression, EncodedBatch, RawBatch, SourceOffset, TopicConfig,
+    AppendRequest, BatchSetBuilder, CleanupPolicy, Compression, EncodedBatch, RawBatch,
+    SourceOffset, TopicConfig,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -117,11 +119,7 @@ impl Writer {
         durable: watch::Sender<Option<Position>>,
     ) -> Result<Self> {
         let config = &run.config.config;
-        let mut new_topic = run.shared.config.default_topic.clone();
-        let partitions = config.number(&keys::CREATION_PARTITIONS)?;
-        if let Some(partitions) = i32::try_from(partitions).ok().filter(|count| *count > 0) {
-            new_topic.partitions = partitions;
-        }
+        let new_topic = new_topic(config, run.shared.config.default_topic.clone())?;
         let mut book = TopicBook::default();
         for topic in run.shared.log.topics().await? {
             book.partitions.insert(topic.name.to_string(), topic.config.partitions);
@@ -319,10 +317,10 @@ impl Appender {
     /// reading then stops by itself when the budget is used up, and nothing is lost.
     async fn append(&self, packed: Packed) -> Result<Group> {
         let Packed { batches, group } = packed;
-        let source_offset = group.position.clone().map(|position| SourceOffset {
-            connector: self.connector.clone(),
-            position,
-        });
+        let source_offset = group
+            .position
+            .clone()
+            .map(|position| SourceOffset { connector: self.connector.clone(), position });
         let longest = self.shared.config.backoff.longest.min(LONGEST_LOG_WAIT);
         let backoff = Backoff { longest, ..self.shared.config.backoff };
         let mut attempt = 0;
@@ -364,10 +362,27 @@ impl Appender {
     }
 }
 
-fn partitions_of(
-    book: Arc<Mutex<TopicBook>>,
-    default: i32,
-) -> Box<dyn FnMut(&str) -> i32 + Send> {
+/// How a connector's topics are made: `topic.creation.default.*` over the worker's default.
+fn new_topic(config: &Config, mut topic: TopicConfig) -> Result<TopicConfig> {
+    let partitions = config.number(&keys::CREATION_PARTITIONS)?;
+    if let Some(partitions) = i32::try_from(partitions).ok().filter(|count| *count > 0) {
+        topic.partitions = partitions;
+    }
+    let limit = |key: &Key, default: Option<i64>| match config.get(key.name) {
+        Some(_) => config.number(key).map(|limit| (limit >= 0).then_some(limit)),
+        None => Ok(default),
+    };
+    topic.retention_ms = limit(&keys::CREATION_RETENTION_MS, topic.retention_ms)?;
+    topic.retention_bytes = limit(&keys::CREATION_RETENTION_BYTES, topic.retention_bytes)?;
+    match config.get(keys::CREATION_CLEANUP.name).map(str::trim) {
+        Some("compact") => topic.cleanup_policy = CleanupPolicy::Compact,
+        Some("delete") => topic.cleanup_policy = CleanupPolicy::Delete,
+        _ => {}
+    }
+    Ok(topic)
+}
+
+fn partitions_of(book: Arc<Mutex<TopicBook>>, default: i32) -> Box<dyn FnMut(&str) -> i32 + Send> {
     Box::new(move |topic| {
         let mut book = lock(&book);
         if let Some(partitions) = book.partitions.get(topic) {
@@ -380,7 +395,7 @@ fn partitions_of(
     })
 }
 
-fn compression(config: &lattice_core::config::Config) -> Result<Compression> {
+fn compression(config: &Config) -> Result<Compression> {
     let name = "producer.override.compression.type";
     match config.get(name).map(str::trim) {
         None => Ok(Compression::default()),

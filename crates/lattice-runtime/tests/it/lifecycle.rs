@@ -121,10 +121,8 @@ async fn a_deleted_connector_is_gone_also_after_a_restart_and_its_offsets_stay()
     let house = ground.open(&script, &target).await;
     assert!(house.worker.connectors().await.is_empty());
     house.create_source(&[]).await;
-    eventually("the source is opened again", async || {
-        (script.opens().len() == 2).then_some(())
-    })
-    .await;
+    eventually("the source is opened again", async || (script.opens().len() == 2).then_some(()))
+        .await;
     assert_eq!(script.opens(), [0, 5]);
     house.leave().await;
 }

@@ -65,10 +65,8 @@ async fn a_sinks_offsets_are_shown_altered_and_reset() {
     assert!(house.worker.offsets("copy").await.unwrap().is_empty());
     house.worker.reset_offsets("copy").await.unwrap();
     house.worker.resume("copy").await.unwrap();
-    eventually("all is delivered again", async || {
-        (house.target.ids().len() == 12).then_some(())
-    })
-    .await;
+    eventually("all is delivered again", async || (house.target.ids().len() == 12).then_some(()))
+        .await;
     house.leave().await;
 }
 

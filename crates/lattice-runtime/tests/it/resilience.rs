@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use lattice_core::{Error, ErrorKind};
 use lattice_runtime::State;
 
-use crate::fixture::{House, Row, TOPIC, eventually};
+use crate::fixture::{Ground, House, Row, TOPIC, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transient_errors_are_retried_from_the_durable_position_with_a_note() {
@@ -114,6 +114,76 @@ async fn a_full_disk_holds_the_source_and_loses_nothing() {
     })
     .await;
     assert_eq!(house.script.opens(), [0], "the source was only held");
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batches_that_wait_for_an_append_go_together_in_their_order() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.script.add_good(0..1);
+    house.log_holds(TOPIC, 1).await;
+    house.log.shut.store(true, Ordering::SeqCst);
+    house.script.add_good(1..2001);
+    eventually("all rows are pulled", async || {
+        (house.script.pulled.load(Ordering::SeqCst) == 2001).then_some(())
+    })
+    .await;
+    let before = house.log.appends.load(Ordering::SeqCst);
+    house.log.shut.store(false, Ordering::SeqCst);
+    house.log_holds(TOPIC, 2001).await;
+    let appends = house.log.appends.load(Ordering::SeqCst) - before;
+    assert!(appends <= 20, "200 batches took {appends} appends");
+    house.create_sink(&[]).await;
+    house.target_has(&(0..2001).collect::<Vec<_>>()).await;
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_is_not_pulled_beyond_its_budget_and_one_huge_row_passes() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.task_becomes("shop", State::Running).await;
+    house.log.shut.store(true, Ordering::SeqCst);
+    house.script.add((0..60).map(|id| Row::Big(id, 1 << 20)));
+    eventually("the source is held", async || {
+        let snapshot = house.worker.snapshot().await;
+        let held = snapshot.connectors[0].tasks[0].notes.iter().any(|(topic, _)| *topic == "log");
+        (held && house.script.pulled.load(Ordering::SeqCst) >= 20).then_some(())
+    })
+    .await;
+    // Ten rows of 1 MiB are in the budget of 16 MiB, ten more wait for room.
+    assert_eq!(house.script.pulled.load(Ordering::SeqCst), 20);
+    house.log.shut.store(false, Ordering::SeqCst);
+    house.log_holds(TOPIC, 60).await;
+    house.script.add([Row::Big(60, 20 << 20)]);
+    house.log_holds(TOPIC, 61).await;
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_worker_loses_nothing_and_repeats_nothing_in_the_log() {
+    let ground = Ground::new();
+    let (script, target) = (Default::default(), Default::default());
+    let house = ground.open(&script, &target).await;
+    house.create_source(&[]).await;
+    house.create_sink(&[]).await;
+    script.add_good(0..3000);
+    eventually("some rows are in the log", async || {
+        (house.records(TOPIC).await > 100).then_some(())
+    })
+    .await;
+    house.crash().await;
+
+    let house = ground.open(&script, &target).await;
+    house.log_holds(TOPIC, 3000).await;
+    eventually("every row arrived", async || {
+        let mut ids = target.ids();
+        ids.sort_unstable();
+        ids.dedup();
+        (ids == (0..3000).collect::<Vec<_>>()).then_some(())
+    })
+    .await;
     house.leave().await;
 }
 

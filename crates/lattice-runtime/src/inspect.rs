@@ -1,0 +1,179 @@
+//! What the worker tells: offsets, validation, plugins, tables, mappings, and the snapshot that
+//! console and metrics show.
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::codec_pending::{Decoder, DecoderOptions};
+use lattice_core::{
+    config::{Config, ConfigIssue},
+    connector::{MappingPreview, TableInfo},
+};
+
+use crate::{
+    error::{WorkerError, WorkerResult},
+    model::{Definition, OffsetEntry, PluginInfo, Validation, WorkerSnapshot},
+    offsets,
+    plugins::Plugin,
+    preview,
+    report::{lock, now_ms},
+    validate,
+    worker::Worker,
+};
+
+impl Worker {
+    /// The configurations of a connector's tasks, references not resolved.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn task_configs(&self, name: &str) -> WorkerResult<Vec<(u32, Config)>> {
+        Ok(self.find(name)?.task_configs())
+    }
+
+    /// The topics a connector has used since it was created or they were reset; none for an
+    /// unknown connector.
+    pub async fn topics(&self, name: &str) -> Vec<String> {
+        self.get(name).map(|connector| connector.topics.list()).unwrap_or_default()
+    }
+
+    /// Forgets a connector's active topics.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn reset_topics(&self, name: &str) -> WorkerResult<()> {
+        Ok(self.find(name)?.topics.reset().await?)
+    }
+
+    /// A connector's offsets, in any state.
+    ///
+    /// Errors: `NotFound`.
+    pub async fn offsets(&self, name: &str) -> WorkerResult<Vec<OffsetEntry>> {
+        offsets::list(&self.0.shared, &*self.find(name)?).await
+    }
+
+    /// Changes a stopped connector's offsets.
+    ///
+    /// Errors: `NotFound`, `BadRequest`.
+    pub async fn alter_offsets(&self, name: &str, entries: Vec<OffsetEntry>) -> WorkerResult<()> {
+        let connector = self.find(name)?;
+        let _transition = connector.transition.lock().await;
+        offsets::alter(&self.0.shared, &connector, entries).await
+    }
+
+    /// Deletes a stopped connector's offsets: it starts from the beginning.
+    ///
+    /// Errors: `NotFound`, `BadRequest`.
+    pub async fn reset_offsets(&self, name: &str) -> WorkerResult<()> {
+        let connector = self.find(name)?;
+        let _transition = connector.transition.lock().await;
+        offsets::reset(&self.0.shared, &connector).await
+    }
+
+    /// Checks a configuration for the plugin `class` (class, simple name or alias), in Kafka
+    /// Connect's form.
+    ///
+    /// Errors: `NotFound` for an unknown plugin; `BadRequest` when the configuration names
+    /// another class, or none.
+    pub async fn validate(&self, class: &str, config: Config) -> WorkerResult<Validation> {
+        let plugin = self.plugin(class)?;
+        let given = config.get("connector.class").unwrap_or_default();
+        if given.is_empty() {
+            return Err(WorkerError::BadRequest(
+                "Connector config contains no connector type".to_owned(),
+            ));
+        }
+        if !plugin.descriptor().is_called(given) {
+            return Err(WorkerError::BadRequest(format!(
+                "Included connector type {given} does not match request type {class}"
+            )));
+        }
+        Ok(validate::validate(&plugin, &config, &self.0.shared.providers).await)
+    }
+
+    /// The whole preflight: everything that is wrong or worth knowing, with remedies. Changes
+    /// nothing.
+    pub async fn check(&self, config: &Config) -> Vec<ConfigIssue> {
+        match self.0.shared.plugins.of(config) {
+            Ok(plugin) => validate::check(&plugin, config, &self.0.shared.providers).await,
+            Err(error) => {
+                let issue = ConfigIssue::error("connector.class", error.to_string());
+                vec![issue.remedy(error.remedy().unwrap_or_default())]
+            }
+        }
+    }
+
+    /// The tables of the source that a configuration points to.
+    ///
+    /// Errors: `BadRequest` for a sink's configuration, or what the source says.
+    pub async fn tables(&self, config: &Config) -> WorkerResult<Vec<TableInfo>> {
+        let resolved = self.0.shared.providers.resolve(config)?;
+        match self.0.shared.plugins.of(config)? {
+            Plugin::Source(source) => Ok(source.tables(&resolved).await?),
+            Plugin::Sink(_) => Err(WorkerError::BadRequest("a sink has no tables".to_owned())),
+        }
+    }
+
+    /// What a sink's configuration would do with a topic, judged by the topic's newest records.
+    ///
+    /// Errors: `BadRequest` for a source's configuration or a topic without records, or what the
+    /// sink says.
+    pub async fn preview(&self, config: &Config, topic: &str) -> WorkerResult<MappingPreview> {
+        let resolved = self.0.shared.providers.resolve(config)?;
+        let Plugin::Sink(sink) = self.0.shared.plugins.of(config)? else {
+            return Err(WorkerError::BadRequest("a source has no mapping".to_owned()));
+        };
+        let resolved = self.0.shared.with_worker_defaults(resolved);
+        let options = DecoderOptions::from_config(&resolved)?;
+        let decoder = Decoder::new(options, Arc::clone(&self.0.shared.registry));
+        let (row, key) = preview::newest_structure(&*self.0.shared.log, decoder, topic).await?;
+        Ok(sink.preview(&resolved, topic, &row, &key).await?)
+    }
+
+    /// The connectors this worker has.
+    #[must_use]
+    pub fn plugins(&self) -> Vec<PluginInfo> {
+        let descriptors = self.0.shared.plugins.descriptors();
+        descriptors.map(|descriptor| PluginInfo { descriptor }).collect()
+    }
+
+    /// The keys of a plugin: the connector's, the converters' and Kafka Connect's own.
+    ///
+    /// Errors: `NotFound`.
+    pub fn plugin_config(&self, class: &str) -> WorkerResult<Vec<Definition>> {
+        Ok(validate::definitions(&validate::keys_of(&self.plugin(class)?)))
+    }
+
+    /// A configuration with its secrets masked, by the keys of the connector it names.
+    #[must_use]
+    pub fn masked(&self, config: &Config) -> Config {
+        match self.0.shared.plugins.of(config) {
+            Ok(plugin) => config.masked(&validate::keys_of(&plugin)),
+            Err(_) => config.masked(&[]),
+        }
+    }
+
+    /// Everything at this moment.
+    pub async fn snapshot(&self) -> WorkerSnapshot {
+        let at_ms = now_ms();
+        let mut ends = HashMap::new();
+        let mut log_message = self.0.shared.log.health().message;
+        match self.0.shared.log.topics().await {
+            Ok(topics) => {
+                for topic in topics {
+                    for partition in &topic.partitions {
+                        let place = (topic.name.to_string(), partition.partition);
+                        ends.insert(place, partition.end_offset);
+                    }
+                }
+            }
+            Err(error) => log_message = Some(error.chain()),
+        }
+        let end = |topic: &str, partition| ends.get(&(topic.to_owned(), partition)).copied();
+        let connectors: Vec<_> = lock(&self.0.connectors).values().cloned().collect();
+        let connectors =
+            connectors.iter().map(|connector| connector.snapshot(at_ms, end)).collect();
+        WorkerSnapshot { at_ms, connectors, log_message }
+    }
+
+    fn plugin(&self, class: &str) -> WorkerResult<Plugin> {
+        let found = self.0.shared.plugins.find(class);
+        found.ok_or_else(|| WorkerError::NotFound(format!("Unknown plugin {class}.")))
+    }
+}
