@@ -1,6 +1,6 @@
 //! From the log into a target.
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use lattice_log::{Log, TopicPartition};
 use lattice_runtime::State;
@@ -43,6 +43,35 @@ async fn offsets_wait_for_a_sink_that_holds_its_rows() {
     house.create_source(&[]).await;
     house.create_sink(&[]).await;
     house.script.add_good(0..10);
+    house.target_has(&(0..10).collect::<Vec<_>>()).await;
+    committed_becomes(&house, 10).await;
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_offset_moves_before_its_rows_are_durable() {
+    let (_ground, house) = House::new().await;
+    house.target.holds.store(true, Ordering::SeqCst);
+    house.target.patient.store(true, Ordering::SeqCst);
+    house.create_source(&[]).await;
+    house.create_sink(&[]).await;
+    let since = std::time::Instant::now();
+    for id in 0..10 {
+        house.script.add_good(id..id + 1);
+        eventually("the sink holds the row", async || {
+            let given = house.target.given.load(Ordering::SeqCst);
+            (given > usize::try_from(id).unwrap()).then_some(())
+        })
+        .await;
+    }
+    eventually("offsets could have been flushed several times", async || {
+        (since.elapsed() > Duration::from_millis(100)).then_some(())
+    })
+    .await;
+    assert!(committed(&house).await.is_empty());
+    assert!(house.target.ids().is_empty());
+    // A pause has the sink write what it holds.
+    house.worker.pause("copy").await.unwrap();
     house.target_has(&(0..10).collect::<Vec<_>>()).await;
     committed_becomes(&house, 10).await;
     house.leave().await;

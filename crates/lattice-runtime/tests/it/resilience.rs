@@ -19,9 +19,12 @@ async fn transient_errors_are_retried_from_the_durable_position_with_a_note() {
     house.script.add_good(5..9);
     house.log_holds(TOPIC, 9).await;
     assert_eq!(house.script.opens(), [0, 5, 5, 5]);
-    let snapshot = house.worker.snapshot().await;
-    let task = &snapshot.connectors[0].tasks[0];
-    assert_eq!((task.retries, task.events), (3, 9));
+    let snapshot = eventually("all is counted", async || {
+        let snapshot = house.worker.snapshot().await;
+        (snapshot.connectors[0].tasks[0].events == 9).then_some(snapshot)
+    })
+    .await;
+    assert_eq!(snapshot.connectors[0].tasks[0].retries, 3);
     assert_eq!(snapshot.connectors[0].status.state, State::Running);
     house.leave().await;
 }
