@@ -1,0 +1,450 @@
+//! Source batches → records.
+
+mod plan;
+mod rows;
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use lattice_core::{
+    error::{Error, Result},
+    event::{ChangeEvent, NoticeKind, Op, SourceBatch, TableId},
+    record::{Header, RecordRef, RecordSink, TopicHandle},
+    value::Value,
+};
+use lattice_registry::SchemaRegistry;
+
+use crate::{
+    options::EncoderOptions,
+    writer::{Fault, Part},
+};
+use plan::{Messages, NoticePlan, TablePlan};
+use rows::{Clock, Rows, Transactions};
+
+/// An event that could not be encoded. One may go on from the next.
+#[derive(Debug)]
+pub struct EncodeError {
+    /// Its index in the batch.
+    pub event: usize,
+    /// Why: kind `Data`, or `Fatal` for an event of a table that was not prepared.
+    pub error: Error,
+}
+
+/// Turns a source's batches into records: [`Encoder::prepare`] for what needs the registry, then
+/// [`Encoder::encode`], which is CPU only.
+pub struct Encoder {
+    options: EncoderOptions,
+    registry: Arc<dyn SchemaRegistry>,
+    by_uid: HashMap<u64, usize>,
+    plans: Vec<TablePlan>,
+    topics: HashMap<String, TableId>,
+    messages: Option<Messages>,
+    notices: Vec<NoticePlan>,
+    transactions: Transactions,
+    scratch: Scratch,
+}
+
+/// Buffers that are used again for every record.
+#[derive(Default)]
+struct Scratch {
+    key: Vec<u8>,
+    value: Vec<u8>,
+    other_key: Vec<u8>,
+}
+
+/// One call's state.
+struct Call<'a, 's> {
+    batch: &'a SourceBatch,
+    sink: &'s mut dyn RecordSink,
+    clock: Clock,
+    headers: Vec<Header<'s>>,
+    /// Plan and topic of each of the batch's tables, once it was met.
+    tables: Vec<Option<(usize, TopicHandle)>>,
+    rows: Rows<'a>,
+}
+
+impl Encoder {
+    /// An encoder for one task.
+    #[must_use]
+    pub fn new(options: EncoderOptions, registry: Arc<dyn SchemaRegistry>) -> Self {
+        Self {
+            options,
+            registry,
+            by_uid: HashMap::new(),
+            plans: Vec::new(),
+            topics: HashMap::new(),
+            messages: None,
+            notices: Vec::new(),
+            transactions: Transactions::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Makes and registers the schemas of tables that were not seen before.
+    ///
+    /// Errors: `Schema` for names that collide and for incompatible changes; the registry's own.
+    pub async fn prepare(&mut self, batch: &SourceBatch) -> Result<()> {
+        for table in &batch.tables {
+            if self.by_uid.contains_key(&table.uid) {
+                continue;
+            }
+            let topic = self.options.topics.table(&table.id);
+            match self.topics.get(&topic) {
+                Some(other) if *other != table.id => {
+                    return Err(Error::schema(format!(
+                        "tables {other} and {} both have the topic \"{topic}\"",
+                        table.id
+                    ))
+                    .with_remedy(
+                        "set \"topic.naming.strategy\": \
+                         \"io.debezium.schema.SchemaUnicodeTopicNamingStrategy\", or leave one \
+                         of the tables out by \"table.exclude.list\"",
+                    ));
+                }
+                _ => {}
+            }
+            let source = batch.info.schema();
+            let plan =
+                TablePlan::make(&self.options, table, &topic, source, &self.registry).await?;
+            self.topics.insert(topic, table.id.clone());
+            self.by_uid.insert(table.uid, self.plans.len());
+            self.plans.push(plan);
+        }
+        if self.messages.is_none() && batch.events.iter().any(|event| event.op == Op::Message) {
+            let source = batch.info.schema();
+            self.messages = Some(Messages::make(&self.options, source, &self.registry).await?);
+        }
+        for notice in &batch.notices {
+            if !self.notices.iter().any(|plan| plan.fits(notice)) {
+                let plan = NoticePlan::make(&self.options, notice, &self.registry).await?;
+                self.notices.push(plan);
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes the events from `from_event` on, each with the notices before it.
+    ///
+    /// Errors: the first event that cannot be encoded; none of its records were appended.
+    pub fn encode(
+        &mut self,
+        batch: &SourceBatch,
+        from_event: usize,
+        out: &mut dyn RecordSink,
+    ) -> Result<(), EncodeError> {
+        let Self { options, plans, by_uid, messages, notices, transactions, scratch, .. } = self;
+        let headers: Vec<Header<'_>> =
+            options.context.iter().map(|(name, value)| (*name, Some(value.as_bytes()))).collect();
+        let mut call = Call {
+            batch,
+            sink: out,
+            clock: Clock::now(),
+            headers,
+            tables: vec![None; batch.tables.len()],
+            rows: Rows::default(),
+        };
+        let pressed = Pressed { options, plans, by_uid, messages: messages.as_ref(), notices };
+        let mut pending = batch.notices.iter().filter(|notice| notice.before_event >= from_event);
+        let mut next = pending.next();
+        for (index, event) in batch.events.iter().enumerate().skip(from_event) {
+            while let Some(notice) = next.filter(|notice| notice.before_event <= index) {
+                pressed
+                    .notice(&mut call, notice, scratch)
+                    .map_err(|error| EncodeError { event: index, error })?;
+                next = pending.next();
+            }
+            pressed
+                .event(&mut call, event, transactions, scratch)
+                .map_err(|error| EncodeError { event: index, error })?;
+        }
+        while let Some(notice) = next {
+            let event = batch.events.len();
+            pressed
+                .notice(&mut call, notice, scratch)
+                .map_err(|error| EncodeError { event, error })?;
+            next = pending.next();
+        }
+        Ok(())
+    }
+}
+
+/// What was compiled, borrowed for one call.
+struct Pressed<'e> {
+    options: &'e EncoderOptions,
+    plans: &'e [TablePlan],
+    by_uid: &'e HashMap<u64, usize>,
+    messages: Option<&'e Messages>,
+    notices: &'e [NoticePlan],
+}
+
+impl Pressed<'_> {
+    fn event<'a>(
+        &self,
+        call: &mut Call<'a, '_>,
+        event: &'a ChangeEvent,
+        transactions: &mut Transactions,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        if self.options.skipped.contains(&event.op) || event.op == Op::Tombstone {
+            return Ok(());
+        }
+        if event.op == Op::Message {
+            return self.message(call, event, transactions, scratch);
+        }
+        let (plan, topic) = self.table(call, event.table)?;
+        let table = &call.batch.tables[event.table as usize];
+        call.rows.load(call.batch, table, event)?;
+        call.rows.source.clear();
+        call.batch.info.values(&table.id, &event.origin, &mut call.rows.source);
+        let transaction = if self.options.transactions {
+            transactions.block(event, &table.id)
+        } else {
+            Value::Null
+        };
+        let row = Row { plan, topic, transaction: &transaction, event };
+        let emitted = match event.op {
+            Op::Update if call.rows.key_changed(&plan.key_columns) => {
+                self.moved(call, &row, scratch)
+            }
+            _ => self.plain(call, &row, scratch),
+        };
+        emitted.map_err(|fault| explain(&fault, plan, &table.id))
+    }
+
+    /// Plan and topic of one of the batch's tables.
+    fn table<'p>(
+        &'p self,
+        call: &mut Call<'_, '_>,
+        index: u32,
+    ) -> Result<(&'p TablePlan, TopicHandle)> {
+        let slot = call.tables.get_mut(index as usize);
+        let Some(slot) = slot else {
+            return Err(Error::fatal("an event of a table that the batch does not have"));
+        };
+        if let Some((plan, topic)) = slot {
+            return Ok((&self.plans[*plan], *topic));
+        }
+        let table = &call.batch.tables[index as usize];
+        let Some(plan) = self.by_uid.get(&table.uid) else {
+            return Err(Error::fatal(format!("table {} was not prepared", table.id)));
+        };
+        let topic = call.sink.topic(&self.plans[*plan].topic);
+        *slot = Some((*plan, topic));
+        Ok((&self.plans[*plan], topic))
+    }
+
+    /// One envelope, and a tombstone after a delete.
+    fn plain(
+        &self,
+        call: &mut Call<'_, '_>,
+        row: &Row<'_, '_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let Call { rows, clock, sink, headers, .. } = call;
+        let op = row.event.op;
+        let key_row = match op {
+            Op::Truncate => None,
+            Op::Delete => Some(&rows.before),
+            _ => Some(&rows.after),
+        };
+        let key = row.key(key_row, &mut scratch.key)?;
+        let before = matches!(op, Op::Update | Op::Delete) && row.event.before.is_some();
+        let before = if before { Part::Row(&rows.before) } else { Part::Null };
+        let after = matches!(op, Op::Read | Op::Create | Op::Update);
+        let after = if after { Part::Row(&rows.after) } else { Part::Null };
+        row.envelope(before, after, op, clock, &rows.source, &mut scratch.value)?;
+        let record = RecordRef {
+            key: key.then_some(&scratch.key),
+            value: Some(&scratch.value),
+            headers,
+            timestamp_ms: clock.ms(),
+        };
+        sink.append(row.topic, None, record);
+        // Without a key there is nothing that compaction could forget.
+        if op == Op::Delete && self.options.tombstones && key {
+            sink.append(row.topic, None, RecordRef { value: None, ..record });
+        }
+        Ok(())
+    }
+
+    /// A change of the key: the old key is deleted, the new one created.
+    fn moved(
+        &self,
+        call: &mut Call<'_, '_>,
+        row: &Row<'_, '_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let Call { rows, clock, sink, headers, .. } = call;
+        let (mut old_header, mut new_header) = (Vec::new(), Vec::new());
+        row.key_header(&rows.before, &mut old_header)?;
+        row.key_header(&rows.after, &mut new_header)?;
+        row.key(Some(&rows.before), &mut scratch.other_key)?;
+        row.key(Some(&rows.after), &mut scratch.key)?;
+        let mut created = Vec::new();
+        let after = Part::Row(&rows.after);
+        row.envelope(Part::Null, after, Op::Create, clock, &rows.source, &mut created)?;
+        let before = Part::Row(&rows.before);
+        row.envelope(before, Part::Null, Op::Delete, clock, &rows.source, &mut scratch.value)?;
+        let with = |name: &'static str, value| -> Vec<Header<'_>> {
+            std::iter::once((name, Some(value))).chain(headers.iter().copied()).collect()
+        };
+        let to_new = with("__debezium.newkey", new_header.as_slice());
+        let from_old = with("__debezium.oldkey", old_header.as_slice());
+        let deleted = RecordRef {
+            key: Some(&scratch.other_key),
+            value: Some(&scratch.value),
+            headers: &to_new,
+            timestamp_ms: clock.ms(),
+        };
+        sink.append(row.topic, None, deleted);
+        if self.options.tombstones {
+            sink.append(row.topic, None, RecordRef { value: None, ..deleted });
+        }
+        let created = RecordRef {
+            key: Some(&scratch.key),
+            value: Some(&created),
+            headers: &from_old,
+            timestamp_ms: clock.ms(),
+        };
+        sink.append(row.topic, None, created);
+        Ok(())
+    }
+
+    fn message<'a>(
+        &self,
+        call: &mut Call<'a, '_>,
+        event: &'a ChangeEvent,
+        transactions: &mut Transactions,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Some(messages) = self.messages else {
+            return Err(Error::fatal("the schemas of messages were not prepared"));
+        };
+        let id = messages.table_id();
+        let mut source = Vec::new();
+        call.batch.info.values(id, &event.origin, &mut source);
+        let transaction = if self.options.transactions && event.origin.tx_id.is_some() {
+            transactions.block(event, id)
+        } else {
+            Value::Null
+        };
+        scratch.key.clear();
+        scratch.value.clear();
+        let text = |span: Option<lattice_core::event::Span>| {
+            span.map_or(&b""[..], |span| span.of(&call.batch.data))
+        };
+        messages
+            .write(
+                text(event.before),
+                text(event.after),
+                [Value::Int(call.clock.ms()), Value::Struct(source), transaction],
+                (&mut scratch.key, &mut scratch.value),
+            )
+            .map_err(|fault| Error::data(format!("encode a message: {}", fault.reason)))?;
+        let topic = call.sink.topic(&messages.topic);
+        let record = RecordRef {
+            key: Some(&scratch.key),
+            value: Some(&scratch.value),
+            headers: &[],
+            timestamp_ms: call.clock.ms(),
+        };
+        call.sink.append(topic, None, record);
+        Ok(())
+    }
+
+    fn notice(
+        &self,
+        call: &mut Call<'_, '_>,
+        notice: &lattice_core::event::Notice,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Some(plan) = self.notices.iter().find(|plan| plan.fits(notice)) else {
+            return Err(Error::fatal("the schemas of a notice were not prepared"));
+        };
+        scratch.key.clear();
+        scratch.value.clear();
+        plan.write(notice, &mut scratch.key, &mut scratch.value).map_err(|fault| {
+            Error::data(format!("encode a record of {}: {}", plan.topic, fault.reason))
+        })?;
+        let partition = (notice.kind == NoticeKind::Heartbeat).then_some(0);
+        let topic = call.sink.topic(&plan.topic);
+        let record = RecordRef {
+            key: Some(&scratch.key),
+            value: Some(&scratch.value),
+            headers: &[],
+            timestamp_ms: call.clock.ms(),
+        };
+        call.sink.append(topic, partition, record);
+        Ok(())
+    }
+}
+
+/// An event with what it needs to be written.
+struct Row<'r, 'v> {
+    plan: &'r TablePlan,
+    topic: TopicHandle,
+    transaction: &'r Value<'v>,
+    event: &'r ChangeEvent,
+}
+
+impl Row<'_, '_> {
+    /// Writes the key. False: there is none.
+    fn key(&self, row: Option<&Vec<Value<'_>>>, out: &mut Vec<u8>) -> Result<bool, Fault> {
+        out.clear();
+        let (Some(row), Some(key)) = (row, &self.plan.key) else { return Ok(false) };
+        key.write_picked(row, &self.plan.key_columns, out)?;
+        Ok(true)
+    }
+
+    fn key_header(&self, row: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), Fault> {
+        match &self.plan.key_header {
+            Some(header) => header.write_picked(row, &self.plan.key_columns, out),
+            None => Ok(()),
+        }
+    }
+
+    fn envelope(
+        &self,
+        before: Part<'_, '_>,
+        after: Part<'_, '_>,
+        op: Op,
+        clock: &Clock,
+        source: &[Value<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        out.clear();
+        let op = Value::text(op.as_str());
+        self.plan.envelope.write_parts(
+            &[
+                before,
+                after,
+                Part::Row(source),
+                Part::One(self.transaction),
+                Part::One(&op),
+                Part::One(&Value::Int(clock.ms())),
+                Part::One(&Value::Int(clock.us())),
+                Part::One(&Value::Int(clock.ns)),
+            ],
+            out,
+        )
+    }
+}
+
+fn explain(fault: &Fault, plan: &TablePlan, table: &TableId) -> Error {
+    let column = fault.column.and_then(|column| plan.columns.get(column));
+    let place = match column {
+        Some(column) => format!("column \"{column}\" of table {table}"),
+        None => format!("a row of table {table}"),
+    };
+    Error::data(format!("encode {place}: {}", fault.reason))
+}
+
+impl Clock {
+    fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX) }
+    }
+}

@@ -1,0 +1,274 @@
+//! Configuration text → what encoder and decoder are told.
+
+use std::hash::{BuildHasher, RandomState};
+
+use lattice_core::{
+    config::{Config, did_you_mean},
+    error::{Error, Result},
+    event::Op,
+};
+
+use crate::{
+    avro::{Meta, Nulls},
+    filler, keys,
+    naming::{Adjustment, TopicNames},
+};
+
+/// How a key, a value or a header becomes bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConverterConfig {
+    /// Avro with a schema id before it.
+    Avro {
+        /// Whether the id has 8 bytes (Apicurio's older form) and not 4.
+        long_ids: bool,
+        /// Whether NULL in an optional field with a default is written as the default.
+        nulls_as_default: bool,
+        /// Whether schemas carry `connect.*` properties.
+        metadata: bool,
+    },
+    /// JSON.
+    Json {
+        /// Whether each record carries its schema.
+        schemas: bool,
+        /// Whether decimals are number literals and not base64.
+        numeric: bool,
+        /// Whether NULL in a field with a default is written as the default.
+        nulls_as_default: bool,
+    },
+    /// Java's text form.
+    Text,
+    /// Bytes as they are.
+    Bytes,
+    /// The simple header converter's text form.
+    Simple,
+}
+
+impl ConverterConfig {
+    /// Reads `<side>.converter` and its options; `side` is `key`, `value` or `header`.
+    ///
+    /// Errors: `Config`, naming the key.
+    pub fn parse(side: &str, config: &Config) -> Result<Self> {
+        let name = format!("{side}.converter");
+        let default = if side == "header" { keys::SIMPLE } else { keys::AVRO };
+        let class = config.get(&name).map_or(default, str::trim);
+        let flag = |option: &str, default: bool| flag(config, &format!("{name}.{option}"), default);
+        let simple = class.rsplit('.').next().unwrap_or(class);
+        match (class, simple) {
+            (keys::AVRO | keys::APICURIO, _) | (_, "AvroConverter") => Ok(Self::Avro {
+                long_ids: long_ids(config, &name)?,
+                nulls_as_default: !flag("ignore.default.for.nullables", true)?,
+                metadata: flag("connect.meta.data", true)?,
+            }),
+            (keys::JSON, _) | (_, "JsonConverter") => Ok(Self::Json {
+                schemas: flag("schemas.enable", true)?,
+                numeric: config
+                    .get(&format!("{name}.decimal.format"))
+                    .is_some_and(|word| word.trim().eq_ignore_ascii_case("NUMERIC")),
+                nulls_as_default: flag("replace.null.with.default", false)?,
+            }),
+            (keys::STRING, _) | (_, "StringConverter") => Ok(Self::Text),
+            (keys::BYTES, _) | (_, "ByteArrayConverter") => Ok(Self::Bytes),
+            (keys::SIMPLE, _) | (_, "SimpleHeaderConverter") if side == "header" => Ok(Self::Simple),
+            _ => Err(unknown(&name, class)),
+        }
+    }
+
+    pub(crate) fn nulls(self) -> Nulls {
+        match self {
+            Self::Avro { nulls_as_default: true, .. } | Self::Json { nulls_as_default: true, .. } => {
+                Nulls::Defaulted
+            }
+            _ => Nulls::Kept,
+        }
+    }
+
+    pub(crate) fn meta(self) -> Meta {
+        match self {
+            Self::Avro { metadata: false, .. } => Meta::Left,
+            _ => Meta::Written,
+        }
+    }
+}
+
+fn unknown(key: &str, class: &str) -> Error {
+    let known = [keys::AVRO, keys::APICURIO, keys::JSON, keys::STRING, keys::BYTES];
+    let remedy = match did_you_mean(class, known.into_iter()) {
+        Some(close) => format!("did you mean \"{close}\"?"),
+        None => format!("use one of {}", known.join(", ")),
+    };
+    Error::config(format!("unknown converter class \"{class}\" in \"{key}\"")).with_remedy(remedy)
+}
+
+fn flag(config: &Config, key: &str, default: bool) -> Result<bool> {
+    match config.get(key).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
+        None => Ok(default),
+        Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(Error::config(format!("invalid value for configuration \"{key}\""))
+            .with_remedy("use true or false")),
+    }
+}
+
+/// Apicurio's id and header forms.
+fn long_ids(config: &Config, name: &str) -> Result<bool> {
+    if flag(config, &format!("{name}.apicurio.registry.headers.enabled"), false)? {
+        return Err(Error::config(format!(
+            "\"{name}.apicurio.registry.headers.enabled\": true is not supported"
+        ))
+        .with_remedy("set it to false: the schema id then stands before the Avro bytes"));
+    }
+    let handler = config.get(&format!("{name}.apicurio.registry.id-handler")).unwrap_or("");
+    Ok(handler.ends_with("Legacy8ByteIdHandler"))
+}
+
+/// What the encoder is told.
+#[derive(Debug, Clone)]
+pub struct EncoderOptions {
+    /// Topic names.
+    pub topics: TopicNames,
+    /// The key's converter.
+    pub key: ConverterConfig,
+    /// The value's converter.
+    pub value: ConverterConfig,
+    /// The headers' converter.
+    pub header: ConverterConfig,
+    /// `tombstones.on.delete`
+    pub tombstones: bool,
+    /// `skipped.operations`
+    pub skipped: Vec<Op>,
+    /// `schema.name.adjustment.mode`
+    pub schema_names: Adjustment,
+    /// `field.name.adjustment.mode`
+    pub field_names: Adjustment,
+    /// `unavailable.value.placeholder`
+    pub placeholder: Vec<u8>,
+    /// `provide.transaction.metadata`
+    pub transactions: bool,
+    /// The headers that every row's records carry.
+    pub context: Vec<(&'static str, String)>,
+    /// The form of a message's content.
+    pub message: MessageForm,
+}
+
+/// `binary.handling.mode`, for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageForm {
+    /// As bytes.
+    Bytes,
+    /// As base64 text.
+    Base64,
+    /// As base64 text with the URL-safe alphabet.
+    Base64Url,
+    /// As hexadecimal text.
+    Hex,
+}
+
+impl EncoderOptions {
+    /// Reads a connector's configuration.
+    ///
+    /// Errors: `Config`, naming the key.
+    pub fn from_config(connector: &str, task: u32, config: &Config) -> Result<Self> {
+        let topics = TopicNames::from_config(config, connector)?;
+        let key = ConverterConfig::parse("key", config)?;
+        let value = ConverterConfig::parse("value", config)?;
+        let context = if config.boolean(&keys::CONTEXT_HEADERS)? {
+            vec![
+                ("__debezium.context.connectorLogicalName", topics.prefix().to_owned()),
+                ("__debezium.context.taskId", task.to_string()),
+                ("__debezium.context.connectorName", connector.to_owned()),
+                ("__debezium.context.runId", run_id()),
+            ]
+        } else {
+            Vec::new()
+        };
+        let avro = [key, value].iter().any(|one| matches!(one, ConverterConfig::Avro { .. }));
+        let adjustment = |key: &lattice_core::config::Key| {
+            let given = Adjustment::parse(key.name, config.text(key).unwrap_or("none"))?;
+            Ok::<_, Error>(if given == Adjustment::None && avro { Adjustment::Avro } else { given })
+        };
+        Ok(Self {
+            key,
+            value,
+            header: ConverterConfig::parse("header", config)?,
+            tombstones: config.boolean(&keys::TOMBSTONES)?,
+            skipped: skipped(config)?,
+            schema_names: adjustment(&keys::SCHEMA_NAMES)?,
+            field_names: adjustment(&keys::FIELD_NAMES)?,
+            placeholder: placeholder(config)?,
+            transactions: config.boolean(&keys::TRANSACTIONS)?,
+            context,
+            message: match config.get("binary.handling.mode").map(str::trim) {
+                Some("base64") => MessageForm::Base64,
+                Some("base64-url-safe") => MessageForm::Base64Url,
+                Some("hex") => MessageForm::Hex,
+                _ => MessageForm::Bytes,
+            },
+            topics,
+        })
+    }
+}
+
+fn placeholder(config: &Config) -> Result<Vec<u8>> {
+    let text = config.text(&keys::PLACEHOLDER).unwrap_or(filler::PLACEHOLDER);
+    filler::placeholder_bytes(text)
+        .ok_or_else(|| config.invalid(&keys::PLACEHOLDER, "hex: needs pairs of hexadecimal digits"))
+}
+
+fn skipped(config: &Config) -> Result<Vec<Op>> {
+    let words = config.list(&keys::SKIPPED);
+    if words.len() > 1 && words.iter().any(|word| word == "none") {
+        return Err(config.invalid(&keys::SKIPPED, "none stands alone"));
+    }
+    let mut ops = Vec::new();
+    for word in words {
+        ops.push(match word.as_str() {
+            "none" => continue,
+            "c" => Op::Create,
+            "u" => Op::Update,
+            "d" => Op::Delete,
+            "t" => Op::Truncate,
+            "r" => Op::Read,
+            other => {
+                return Err(config.invalid(&keys::SKIPPED, &format!("unknown operation \"{other}\"")));
+            }
+        });
+    }
+    Ok(ops)
+}
+
+/// A random UUID; the standard hasher's keys are the randomness at hand.
+fn run_id() -> String {
+    let [high, low] = [RandomState::new().hash_one(1_u8), RandomState::new().hash_one(2_u8)];
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | ((low >> 48) & 0x3fff),
+        low & 0xffff_ffff_ffff
+    )
+}
+
+/// What the decoder is told.
+#[derive(Debug, Clone)]
+pub struct DecoderOptions {
+    /// The key's converter.
+    pub key: ConverterConfig,
+    /// The value's converter.
+    pub value: ConverterConfig,
+    /// `unavailable.value.placeholder`
+    pub placeholder: Vec<u8>,
+}
+
+impl DecoderOptions {
+    /// Reads a connector's configuration.
+    ///
+    /// Errors: `Config`, naming the key.
+    pub fn from_config(config: &Config) -> Result<Self> {
+        Ok(Self {
+            key: ConverterConfig::parse("key", config)?,
+            value: ConverterConfig::parse("value", config)?,
+            placeholder: placeholder(config)?,
+        })
+    }
+}
