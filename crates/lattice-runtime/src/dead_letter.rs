@@ -14,13 +14,14 @@ use lattice_core::{
 use crate::{
     keys,
     report::{Report, now_ms},
+    retry,
 };
 
 /// What is done with records that cannot be processed.
 #[derive(Debug, Clone)]
 pub(crate) struct Tolerance {
     /// Go on (`errors.tolerance=all`), or fail.
-    pub(crate) all: bool,
+    all: bool,
     /// Sinks: where dead letters go; `None`: they are only counted.
     pub(crate) topic: Option<String>,
     /// Sinks: whether dead letters get context headers.
@@ -39,6 +40,11 @@ impl Tolerance {
             headers: config.boolean(&keys::DEAD_LETTER_HEADERS)?,
             log: config.boolean(&keys::LOG_ENABLE)?,
         })
+    }
+
+    /// Whether a record with this error becomes a dead letter.
+    pub(crate) fn takes(&self, error: &Error) -> bool {
+        self.all && retry::is_of_record(error)
     }
 
     /// Counts and, if asked for, logs a tolerated error.

@@ -52,6 +52,15 @@ pub(crate) fn decide(
     }
 }
 
+/// Whether an error is one record's own, so that `errors.tolerance` speaks of it. Anything else
+/// would hit the next record too, and must not send a whole table to the dead letters.
+pub(crate) fn is_of_record(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Data | ErrorKind::Schema => true,
+        ErrorKind::Config | ErrorKind::Transient | ErrorKind::Auth | ErrorKind::Fatal => false,
+    }
+}
+
 /// Doubles with every attempt; between half and all of it, so that many tasks that lost the same
 /// server do not come back at the same moment.
 pub(crate) fn delay(attempt: u32, backoff: Backoff) -> Duration {

@@ -49,8 +49,9 @@ impl Salvage {
         }
     }
 
-    pub(crate) fn tolerates(&self) -> bool {
-        self.tolerance.all
+    /// Whether all these records become dead letters; otherwise the task fails.
+    pub(crate) fn takes(&self, rejected: &[Rejected]) -> bool {
+        rejected.iter().all(|record| self.tolerance.takes(&record.error))
     }
 
     /// Counts the records and copies them to the dead letter topic, if there is one. Returns when

@@ -153,7 +153,7 @@ impl Delivery<'_> {
         task: &mut dyn SinkTask,
         undecodable: Vec<Rejected>,
     ) -> Result<()> {
-        if self.salvage.tolerates() {
+        if self.salvage.takes(&undecodable) {
             self.salvage.keep(&undecodable, Stage::Decode).await?;
             if !self.holds {
                 self.settle(Vec::new()).await?;
@@ -179,7 +179,7 @@ impl Delivery<'_> {
         self.holds = false;
         let failure = match rejected.is_empty() {
             true => None,
-            false if self.salvage.tolerates() => {
+            false if self.salvage.takes(&rejected) => {
                 self.salvage.keep(&rejected, Stage::Write).await?;
                 None
             }

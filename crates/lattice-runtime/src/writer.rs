@@ -1,8 +1,8 @@
 //! Writes a source's batches: encode, compress, append, each while the next batch is encoded.
 //!
-//! Batches are grouped while an append is in flight: idle, each goes at once; under load they
-//! grow to [`GROUP_BYTES`], so that compression and the log's transactions are worth their cost.
-//! Order is kept, since one group at a time is compressed and one appended.
+//! Batches are grouped while an append is in flight or more of them wait: idle, each goes at
+//! once; under load they grow to [`GROUP_BYTES`], so that compression and the log's transactions
+//! are worth their cost. Order is kept, since one group at a time is compressed and one appended.
 
 use std::{
     collections::HashMap,
@@ -39,6 +39,9 @@ const GROUP_BYTES: usize = 1 << 20;
 
 /// A waiting group is compressed during an append from here on.
 const EARLY_BYTES: usize = 512 << 10;
+
+/// A group has at most so many batches, also when they have no records, so that positions move.
+const GROUP_BATCHES: usize = 1024;
 
 /// Work on fewer bytes than these takes well under half a millisecond and is not worth another
 /// thread.
@@ -158,7 +161,7 @@ impl Writer {
     pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Work>) -> Result<()> {
         let mut closed = false;
         loop {
-            self.advance(closed)?;
+            self.advance(queue.is_empty())?;
             let full = self.held_bytes() >= GROUP_BYTES;
             let idle = self.compressing.is_none() && self.appending.is_none();
             if closed && idle && self.packed.is_none() && self.open.position.is_none() {
@@ -186,8 +189,8 @@ impl Writer {
         self.press.as_ref().map_or(0, |press| press.builder.len_bytes())
     }
 
-    /// Starts every stage that can start.
-    fn advance(&mut self, closed: bool) -> Result<()> {
+    /// Starts every stage that can start. `idle`: no batch waits to join the open group.
+    fn advance(&mut self, idle: bool) -> Result<()> {
         if self.appending.is_none()
             && let Some(packed) = self.packed.take()
         {
@@ -195,7 +198,8 @@ impl Writer {
             let append = tokio::spawn(async move { appender.append(packed).await });
             self.appending = Some(AbortOnDropHandle::new(append));
         }
-        let worth = self.appending.is_none() || self.held_bytes() >= EARLY_BYTES || closed;
+        let large = self.held_bytes() >= EARLY_BYTES || self.open.permits.len() >= GROUP_BATCHES;
+        let worth = (self.appending.is_none() && idle) || large;
         let free = self.compressing.is_none() && self.packed.is_none();
         if free && worth && self.open.position.is_some() {
             self.compress()?;
@@ -280,7 +284,7 @@ impl Press {
         let mut from = 0;
         while let Err(failed) = self.encoder.encode(batch, from, &mut self.builder) {
             let place = place(batch, failed.event);
-            if !self.tolerance.all {
+            if !self.tolerance.takes(&failed.error) {
                 let message = format!("encode {place}");
                 return Err(Error::new(failed.error.kind(), message)
                     .with_remedy("set \"errors.tolerance\": \"all\" to send it to the dead letters")
