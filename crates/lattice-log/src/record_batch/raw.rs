@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lattice_core::error::{Error, Result};
-use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::log::EncodedBatch;
 
@@ -100,14 +99,7 @@ fn pack(codec: Compression, records: &[u8]) -> std::io::Result<Option<Vec<u8>>> 
     out.resize(HEADER_BYTES, 0);
     match codec {
         Compression::None => {}
-        Compression::Lz4 => {
-            // Java refuses linked blocks, and reads no block checksums it was not promised.
-            let info =
-                FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max256KB);
-            let mut encoder = FrameEncoder::with_frame_info(info, out);
-            encoder.write_all(records)?;
-            out = encoder.finish().map_err(std::io::Error::other)?;
-        }
+        Compression::Lz4 => pack_lz4(records, &mut out)?,
         Compression::Zstd => {
             let mut encoder = zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?;
             encoder.write_all(records)?;
@@ -115,6 +107,35 @@ fn pack(codec: Compression, records: &[u8]) -> std::io::Result<Option<Vec<u8>>> 
         }
     }
     Ok(Some(out))
+}
+
+/// Writes an LZ4 frame of independent blocks, which Java demands, without the copies that a
+/// streaming encoder makes: the whole is in memory at both ends.
+///
+/// Shape: magic, flags (version 1, independent blocks, no checksums, no content size), block size
+/// (4: 64 KiB), header checksum; then blocks of u32 length and bytes, where the top bit marks an
+/// unpacked one; then a zero length. Little-endian.
+/// Source: <https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md>.
+fn pack_lz4(records: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
+    /// The last byte is the second byte of the xxHash-32 of the two before it.
+    const FRAME_HEADER: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+    const BLOCK_BYTES: usize = 64 * 1024;
+    const UNPACKED: u32 = 1 << 31;
+    out.extend_from_slice(&FRAME_HEADER);
+    let mut packed = vec![0; lz4_flex::block::get_maximum_output_size(BLOCK_BYTES)];
+    for block in records.chunks(BLOCK_BYTES) {
+        let size =
+            lz4_flex::block::compress_into(block, &mut packed).map_err(std::io::Error::other)?;
+        let (length, bytes) = if size < block.len() {
+            (size as u32, &packed[..size])
+        } else {
+            (block.len() as u32 | UNPACKED, block)
+        };
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(bytes);
+    }
+    out.extend_from_slice(&[0; 4]);
+    Ok(())
 }
 
 /// What varies in a batch's header.
