@@ -56,6 +56,18 @@ impl Tolerance {
     }
 }
 
+/// The error that fails a task over a record; with the way around it, if there is one.
+pub(crate) fn failure(error: Error, what: String) -> Error {
+    let failure = Error::new(error.kind(), what);
+    let failure = match retry::is_of_record(&error) {
+        true => {
+            failure.with_remedy("set \"errors.tolerance\": \"all\" to go on without such records")
+        }
+        false => failure,
+    };
+    failure.with_source(error)
+}
+
 /// The topic for a source's dead letters.
 pub(crate) fn source_topic(connector: &str) -> String {
     let legal = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-');

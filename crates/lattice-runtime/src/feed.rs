@@ -15,19 +15,22 @@ use lattice_core::{
 use lattice_log::{
     Log, PartitionInfo, RecordBatchReader, RecordSet, StoredBatch, TopicInfo, TopicPartition,
 };
-use tokio::{runtime::Handle, sync::mpsc};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+};
 
 use crate::{
     keys, offsets,
     report::{Delivered, Report},
-    source::joined,
+    source::{joined, permit},
     task::{ActiveTopics, TaskRun},
     validate::{full_match, named_topics},
 };
 
-/// How much is fetched at once. Together with one piece that waits and one that is written it is
-/// what a task holds. Units: compressed bytes.
-const FETCH_BYTES: usize = 1 << 20;
+/// How much is fetched at once: large enough to be worth a query, small enough to be decoded
+/// while the sink writes the piece before. Units: compressed bytes.
+const FETCH_BYTES: usize = 512 << 10;
 
 /// Decoding less than this takes well under half a millisecond and is not worth another thread.
 const INLINE_BYTES: usize = 32 << 10;
@@ -42,6 +45,8 @@ pub(crate) struct Fed {
     pub(crate) next: Vec<(TopicPartition, Delivered)>,
     /// Units: bytes, decompressed.
     pub(crate) bytes: u64,
+    /// Its place in the task's budget, until the sink has it.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Which topics a sink reads.
@@ -62,6 +67,9 @@ pub(crate) struct Feed {
     tasks: usize,
     from_latest: bool,
     refresh: Duration,
+    /// Units: bytes, decompressed, between here and the sink.
+    budget: Arc<Semaphore>,
+    total: usize,
     positions: BTreeMap<TopicPartition, i64>,
     refreshed: Option<Instant>,
 }
@@ -81,6 +89,8 @@ impl Feed {
             tasks: run.tasks,
             from_latest: from_latest(config)?,
             refresh: run.shared.config.topic_refresh,
+            budget: Arc::new(Semaphore::new(run.shared.config.task_bytes)),
+            total: run.shared.config.task_bytes,
             positions: BTreeMap::new(),
             refreshed: None,
         })
@@ -112,12 +122,17 @@ impl Feed {
             if batches.is_empty() {
                 continue;
             }
-            let fed = self.decode(batches).await?;
+            let mut fed = self.decode(batches).await?;
             for (place, delivered) in &fed.next {
                 self.positions.insert(place.clone(), delivered.next);
             }
             let topics: BTreeSet<_> = fed.next.iter().map(|(place, _)| &*place.topic).collect();
             self.topics.add(topics.into_iter()).await?;
+            let cost = usize::try_from(fed.bytes).unwrap_or(usize::MAX).clamp(1, self.total);
+            fed.permit = tokio::select! {
+                () = out.closed() => return Ok(()),
+                permit = permit(&self.budget, Some(cost)) => Some(permit?),
+            };
             if out.send(fed).await.is_err() {
                 return Ok(());
             }
@@ -237,7 +252,7 @@ async fn decode(
         fetched.push(fetched_records(&batch.partition, records, from));
     }
     let decoded = decoder.decode(fetched).await?;
-    Ok((decoder, Fed { decoded, next: next.into_iter().collect(), bytes }))
+    Ok((decoder, Fed { decoded, next: next.into_iter().collect(), bytes, permit: None }))
 }
 
 /// A batch's records from an offset on, as the decoder takes them.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
-    dead_letter::Tolerance,
+    dead_letter::{self, Tolerance},
     feed::{Fed, Feed},
     model::State,
     offsets,
@@ -22,8 +22,8 @@ use crate::{
     task::TaskRun,
 };
 
-/// Pieces that wait for the sink, beside the one being written: each is bounded in bytes.
-const AHEAD: usize = 1;
+/// Pieces that wait for the sink; their bytes are bounded by the feed's budget.
+const AHEAD: usize = 16;
 
 /// Runs until the task is told to end, or an error.
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<()> {
@@ -121,7 +121,9 @@ impl Delivery<'_> {
     }
 
     async fn write(&mut self, task: &mut dyn SinkTask, fed: Fed) -> Result<()> {
-        let Fed { decoded, next, bytes } = fed;
+        let Fed { decoded, next, bytes, permit } = fed;
+        // From here on the sink counts these bytes itself.
+        drop(permit);
         let undecodable: Vec<Rejected> = decoded
             .errors
             .into_iter()
@@ -223,11 +225,7 @@ fn first(rejected: Vec<Rejected>) -> (BTreeMap<TopicPartition, i64>, Error) {
         let message = format!("record {offset} of topic {topic}, partition {partition}");
         let lowest = offsets.entry(TopicPartition { topic, partition }).or_insert(offset);
         *lowest = offset.min(*lowest);
-        failure.get_or_insert_with(|| {
-            Error::new(error.kind(), message)
-                .with_remedy("set \"errors.tolerance\": \"all\" to go on without such records")
-                .with_source(error)
-        });
+        failure.get_or_insert_with(|| dead_letter::failure(error, message));
     }
     let failure = failure.unwrap_or_else(|| Error::data("a record was rejected"));
     (offsets, failure)

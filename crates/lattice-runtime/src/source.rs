@@ -163,7 +163,10 @@ async fn hurried(run: &TaskRun) {
 }
 
 /// Room for a batch. At most the whole budget, so that one huge row passes alone.
-async fn permit(budget: &Arc<Semaphore>, cost: Option<usize>) -> Result<OwnedSemaphorePermit> {
+pub(crate) async fn permit(
+    budget: &Arc<Semaphore>,
+    cost: Option<usize>,
+) -> Result<OwnedSemaphorePermit> {
     let cost = u32::try_from(cost.unwrap_or(0)).unwrap_or(u32::MAX);
     Arc::clone(budget)
         .acquire_many_owned(cost)

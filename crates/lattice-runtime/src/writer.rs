@@ -25,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
-    dead_letter::{self, Tolerance},
+    dead_letter::{self, Tolerance, failure},
     keys,
     report::{Report, lock, now_ms},
     retry::{self, Backoff, Decision},
@@ -285,10 +285,7 @@ impl Press {
         while let Err(failed) = self.encoder.encode(batch, from, &mut self.builder) {
             let place = place(batch, failed.event);
             if !self.tolerance.takes(&failed.error) {
-                let message = format!("encode {place}");
-                return Err(Error::new(failed.error.kind(), message)
-                    .with_remedy("set \"errors.tolerance\": \"all\" to send it to the dead letters")
-                    .with_source(failed.error));
+                return Err(failure(failed.error, format!("encode {place}")));
             }
             self.tolerance.note(&self.report, &place, &failed.error);
             dead_letter::write_change(

@@ -227,3 +227,37 @@ async fn a_paused_sink_writes_what_it_holds_and_takes_nothing_more() {
     house.target_has(&(0..8).collect::<Vec<_>>()).await;
     house.leave().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sink_that_wants_only_new_records_begins_at_the_end() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.script.add_good(0..5);
+    house.log_holds(TOPIC, 5).await;
+    house.create_sink(&[("consumer.override.auto.offset.reset", "latest")]).await;
+    eventually("the sink has its partition", async || {
+        let snapshot = house.worker.snapshot().await;
+        let task = &snapshot.connectors[0].tasks[0];
+        task.behind_records.get(TOPIC).copied()
+    })
+    .await;
+    house.script.add_good(5..8);
+    house.target_has(&[5, 6, 7]).await;
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_topic_that_was_made_anew_is_read_from_its_beginning_and_said_so() {
+    let (_ground, house) = House::new().await;
+    house.create_source(&[]).await;
+    house.create_sink(&[]).await;
+    house.script.add_good(0..10);
+    house.target_has(&(0..10).collect::<Vec<_>>()).await;
+    house.log.delete_topic(TOPIC).await.unwrap();
+    house.script.add_good(10..15);
+    house.target_has(&(0..15).collect::<Vec<_>>()).await;
+    let snapshot = house.worker.snapshot().await;
+    let notes = &snapshot.connectors[0].tasks[0].notes;
+    assert!(notes.iter().any(|(topic, _)| *topic == "offsets"), "{notes:?}");
+    house.leave().await;
+}
