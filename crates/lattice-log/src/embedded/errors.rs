@@ -87,19 +87,22 @@ pub(crate) fn read(path: &Path, error: rusqlite::Error) -> Error {
     Error::transient(format!("reading log file {} failed", path.display())).with_source(error)
 }
 
+/// A disk without room for records.
+pub(crate) fn full(path: &Path, free_bytes: Option<u64>) -> Error {
+    let free = free_bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes are free"));
+    Error::transient(format!("log disk is full: {}{free}", path.display())).with_remedy(
+        "make room on the disk, shorten the topics' retention or delete topics; sources wait \
+         meanwhile and go on by themselves, nothing is lost",
+    )
+}
+
 /// An error of a commit: what was in it is not written.
 pub(crate) fn write(path: &Path, free_bytes: Option<u64>, error: rusqlite::Error) -> Error {
     if is_damage(&error) {
         return damaged(path, error);
     }
     if code(&error) == Some(ErrorCode::DiskFull) {
-        let free = free_bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes are free"));
-        return Error::transient(format!("log disk is full: {}{free}", path.display()))
-            .with_remedy(
-                "make room on the disk, shorten the topics' retention or delete topics; sources \
-                 wait meanwhile and go on by themselves, nothing is lost",
-            )
-            .with_source(error);
+        return full(path, free_bytes).with_source(error);
     }
     if code(&error) == Some(ErrorCode::TooBig) {
         return Error::data(format!("a value is too large for log file {}", path.display()))

@@ -58,6 +58,9 @@ pub struct EmbeddedOptions {
     pub retention_check: Duration,
     /// What the file may take at most; beyond it the log behaves as on a full disk. Units: bytes.
     pub max_file_bytes: Option<u64>,
+    /// What appends leave free on the disk, so that deleting topics and retention, which write
+    /// before they free, still work when it is full. Units: bytes.
+    pub reserve_bytes: u64,
 }
 
 impl EmbeddedOptions {
@@ -70,6 +73,7 @@ impl EmbeddedOptions {
             queue_bytes: 32 << 20,
             retention_check: Duration::from_secs(30),
             max_file_bytes: None,
+            reserve_bytes: 64 << 20,
         }
     }
 }

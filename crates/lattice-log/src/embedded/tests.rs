@@ -168,6 +168,22 @@ async fn a_full_disk_is_said_and_passes_without_loss() {
 }
 
 #[tokio::test]
+async fn a_disk_at_its_reserve_takes_no_records_but_lets_topics_be_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = EmbeddedLog::open(EmbeddedOptions::new(folder.path())).unwrap();
+    log.append(request(vec![batch("t", &[b"a"], 1)])).await.unwrap();
+    log.close().await.unwrap();
+    drop(log);
+    let full = EmbeddedOptions { reserve_bytes: u64::MAX, ..EmbeddedOptions::new(folder.path()) };
+    let log = EmbeddedLog::open(full).unwrap();
+    let error = log.append(request(vec![batch("t", &[b"b"], 1)])).await.unwrap_err();
+    assert!(error.chain().contains("log disk is full"), "{}", error.chain());
+    log.commit_offsets("g", vec![(place("t"), 1)]).await.unwrap();
+    assert!(log.delete_topic("t").await.unwrap());
+    assert!(!log.health().writable);
+}
+
+#[tokio::test]
 async fn a_full_disk_is_found_free_again_without_an_append() {
     let folder = tempfile::tempdir().unwrap();
     let limit =

@@ -123,6 +123,7 @@ pub(crate) fn start(
         path,
         shared,
         wal_bytes: 0,
+        reserve_bytes: options.reserve_bytes,
         retention_check: options.retention_check,
         next_retention: Instant::now() + options.retention_check,
         _lock: lock,
@@ -142,6 +143,7 @@ struct State {
     shared: Arc<Shared>,
     /// Written since the WAL was last moved into the file, about.
     wal_bytes: u64,
+    reserve_bytes: u64,
     retention_check: Duration,
     next_retention: Instant,
     /// Given free after the connection is closed: fields are dropped in order.
@@ -214,7 +216,10 @@ impl State {
     fn transaction(&mut self, requests: &[Request]) -> Result<Vec<Vec<i64>>> {
         match self.try_transaction(requests) {
             Ok(answers) => {
-                self.settle(None);
+                // A change without records says nothing about the room for them.
+                if requests.iter().any(|request| matches!(request.change, Change::Append(_))) {
+                    self.settle(None);
+                }
                 let written: usize = requests.iter().map(|request| request.weight).sum();
                 self.wal_bytes += written as u64 + 1;
                 self.shared.commits.send_modify(|count| *count += 1);
@@ -231,12 +236,27 @@ impl State {
     }
 
     fn try_transaction(&mut self, requests: &[Request]) -> Result<Vec<Vec<i64>>, Failure> {
+        let records = |request: &Request| matches!(&request.change, Change::Append(_));
+        if requests.iter().any(records) {
+            self.check_reserve()?;
+        }
         self.book.begin()?;
         let answers: Result<Vec<_>, Failure> =
             requests.iter().map(|request| self.book.apply(&request.change)).collect();
         let answers = answers?;
         self.book.commit(&self.shared.catalog)?;
         Ok(answers)
+    }
+
+    /// Whether the disk has room for records besides the reserve.
+    fn check_reserve(&self) -> Result<()> {
+        let free = file::free_bytes(&self.shared.folder);
+        if free.is_none_or(|bytes| bytes >= self.reserve_bytes) {
+            return Ok(());
+        }
+        let error = errors::full(&self.path, free);
+        self.settle(Some(error.chain()));
+        Err(error)
     }
 
     /// A failure of the file itself, which health shows from now on.
@@ -263,7 +283,7 @@ impl State {
 
     /// What is done when nobody asks for anything.
     fn look_after(&mut self) {
-        if self.is_troubled() {
+        if self.is_troubled() && self.check_reserve().is_ok() {
             match file::probe(self.book.connection()) {
                 Ok(()) => self.settle(None),
                 Err(error) => {
@@ -304,6 +324,8 @@ impl State {
         self.book.begin()?;
         let more = self.book.trim(now_ms)?;
         self.book.commit(&self.shared.catalog)?;
+        // What was deleted stands in the WAL.
+        self.wal_bytes += 1;
         if !more {
             file::give_back(self.book.connection())?;
         }
