@@ -1,1 +1,4 @@
-//! (map of the room)
+//! wip
+pub mod connection;
+pub mod protocol;
+pub mod types;
