@@ -1,0 +1,64 @@
+//! `lattice docs FOLDER`: the reference of all configuration keys, from the tables that drive
+//! parsing and validation.
+
+use std::{fmt::Write as _, fs, path::Path};
+
+use anyhow::{Context, Result};
+use lattice_core::{
+    config::{Effect, Key, KeyType},
+    connector::Descriptor,
+};
+
+use crate::plugins;
+
+pub(super) fn write(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+    for descriptor in plugins::plugins().descriptors() {
+        let path = folder.join(format!("{}.md", descriptor.alias));
+        fs::write(&path, page(descriptor)).with_context(|| format!("write {}", path.display()))?;
+    }
+    let path = folder.join("converters.md");
+    let mut text = String::from("# Converters and events\n\nKeys that every connector takes.\n");
+    table(&mut text, &lattice_codec::keys().iter().collect::<Vec<_>>());
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+}
+
+fn page(descriptor: &Descriptor) -> String {
+    let mut text = format!(
+        "# {}\n\n{}\n\nClass `{}`, alias `{}`.\n",
+        descriptor.title, descriptor.doc, descriptor.class, descriptor.alias
+    );
+    let keys: Vec<&Key> = descriptor.keys().collect();
+    let mut groups: Vec<&str> = Vec::new();
+    for key in &keys {
+        if !groups.contains(&key.group) {
+            groups.push(key.group);
+        }
+    }
+    for group in groups {
+        // Writing to a String cannot fail.
+        write!(text, "\n## {group}\n").ok();
+        let of_group: Vec<&Key> = keys.iter().copied().filter(|key| key.group == group).collect();
+        table(&mut text, &of_group);
+    }
+    text
+}
+
+fn table(text: &mut String, keys: &[&Key]) {
+    text.push_str("\n| key | type | default | what it does |\n|---|---|---|---|\n");
+    for key in keys {
+        let default = match (key.default, key.required) {
+            (_, true) => "**required**".to_owned(),
+            (Some(""), _) | (None, _) => String::new(),
+            (Some(_), _) if key.kind == KeyType::Password => String::new(),
+            (Some(default), _) => format!("`{}`", default.replace('|', "\\|")),
+        };
+        let effect = match key.effect {
+            Effect::Used => String::new(),
+            Effect::Ignored(why) => format!(" *Accepted without effect: {why}.*"),
+        };
+        let doc = key.doc.replace('|', "\\|").replace('\n', " ");
+        let kind = key.kind.as_str().to_ascii_lowercase();
+        writeln!(text, "| `{}` | {kind} | {default} | {doc}{effect} |", key.name).ok();
+    }
+}

@@ -1,0 +1,13 @@
+//! The table of connectors: the only place that names them.
+
+use std::sync::Arc;
+
+use lattice_runtime::Plugins;
+
+/// Every connector this binary has.
+pub(crate) fn plugins() -> Plugins {
+    Plugins {
+        sources: vec![Arc::new(lattice_source_postgres::PostgresConnector)],
+        sinks: vec![Arc::new(lattice_sink_clickhouse::ClickHouseSinkConnector)],
+    }
+}

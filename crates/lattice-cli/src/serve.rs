@@ -1,0 +1,125 @@
+//! `lattice serve`.
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use lattice_core::Error;
+use lattice_log::{EmbeddedLog, EmbeddedOptions, Log, TopicConfig};
+use lattice_registry::EmbeddedRegistry;
+use lattice_runtime::{Worker, WorkerConfig, WorkerOptions};
+use lattice_server::{Parts, ServerOptions};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{arguments::Serve, logging, plugins};
+
+/// How long tasks may take to finish their batches at a stop.
+const STOP_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Runs the platform until SIGTERM or SIGINT.
+pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
+    let levels = logging::install(&serve.log, serve.log_format)?;
+    let listener = lattice_server::bind(&serve.listen).await.map_err(told)?;
+    let address = listener.local_addr().context("read the address that is listened on")?;
+    let default_topic = default_topic(&serve);
+    let log = EmbeddedLog::open(EmbeddedOptions {
+        default_topic: default_topic.clone(),
+        ..EmbeddedOptions::new(serve.data.clone())
+    })
+    .map_err(told)?;
+    let registry = EmbeddedRegistry::open(log.documents()).await.map_err(told)?;
+    let cluster_id = cluster_id(log.as_ref()).await.map_err(told)?;
+    let worker = Worker::start(WorkerOptions {
+        worker_id: address.to_string(),
+        log: Arc::clone(&log) as Arc<dyn Log>,
+        registry: Arc::clone(&registry) as _,
+        plugins: plugins::plugins(),
+        environment: Arc::new(|name: &str| std::env::var(name).ok()),
+        config: WorkerConfig { default_topic, ..WorkerConfig::default() },
+    })
+    .await
+    .map_err(told)?;
+    tracing::info!(
+        %address, data = %serve.data.display(), version = env!("CARGO_PKG_VERSION"),
+        "lattice serves; the console is at http://{address}"
+    );
+    let parts = Parts {
+        worker: worker.clone(),
+        log: Arc::clone(&log) as Arc<dyn Log>,
+        registry,
+        options: ServerOptions {
+            worker_id: address.to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            commit: option_env!("LATTICE_COMMIT").unwrap_or_default(),
+            data_folder: serve.data,
+            cluster_id,
+            allowed_hosts: serve.allow_hosts,
+            log_levels: Some(Arc::new(levels)),
+        },
+    };
+    let served = lattice_server::serve(listener, parts, stop_signal()?).await;
+    worker.shutdown(STOP_DEADLINE).await;
+    log.close().await.map_err(told)?;
+    served.map_err(told)?;
+    tracing::info!("lattice stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn default_topic(serve: &Serve) -> TopicConfig {
+    let retention_ms = match serve.retention_hours {
+        0 => None,
+        hours => Some(i64::from(hours) * 3_600_000),
+    };
+    TopicConfig { partitions: serve.partitions, retention_ms, ..TopicConfig::default() }
+}
+
+/// Ends when a stop is asked for; asked again, the process exits at once.
+fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
+    let mut terminate = signal(SignalKind::terminate()).context("listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("listen for SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: tasks finish their batches; a second signal exits at once");
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            std::process::exit(130);
+        });
+    })
+}
+
+/// The log's identity, made at the first start.
+async fn cluster_id(log: &EmbeddedLog) -> lattice_core::Result<String> {
+    const NAMESPACE: &str = "platform";
+    const KEY: &str = "cluster-id";
+    let store = log.documents();
+    let kept = store.scan(NAMESPACE).await?.into_iter().find(|(key, _)| key == KEY);
+    if let Some((_, id)) = kept {
+        return Ok(String::from_utf8_lossy(&id).into_owned());
+    }
+    let id = random_id();
+    store.put(NAMESPACE, vec![(KEY.to_owned(), Some(Bytes::from(id.clone())))]).await?;
+    Ok(id)
+}
+
+/// 22 letters and digits, as Kafka's cluster ids are. The standard library's hash keys are random.
+fn random_id() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    let mut id = String::with_capacity(22);
+    for _ in 0..22 {
+        let number = RandomState::new().build_hasher().finish();
+        id.push(char::from(LETTERS[usize::try_from(number % 64).unwrap_or(0)]));
+    }
+    id
+}
+
+/// The error with its causes and its remedy.
+fn told(error: Error) -> anyhow::Error {
+    anyhow::anyhow!(error.chain())
+}

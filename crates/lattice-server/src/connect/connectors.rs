@@ -1,0 +1,320 @@
+//! `/connectors` and below.
+
+use std::collections::BTreeMap;
+
+use axum::{
+    body::Bytes,
+    extract::{Path, RawQuery, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use lattice_core::config::Config;
+use lattice_runtime::{ConnectorInfo, ConnectorStatus, InitialState, TaskStatus};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::secrets::{masked, unmask};
+use crate::{
+    answer::{Answer, Json, Refusal, body},
+    console,
+    router::wants_page,
+    state::ServerState,
+};
+
+/// The body of `POST /connectors`, and of the calls that take a configuration before it exists.
+#[derive(Deserialize)]
+pub(crate) struct CreateBody {
+    name: Option<Value>,
+    config: Option<Map<String, Value>>,
+    initial_state: Option<String>,
+}
+
+/// Name, configuration and initial state of a [`CreateBody`].
+pub(crate) async fn create_body(
+    state: &ServerState,
+    headers: &HeaderMap,
+    bytes: &Bytes,
+) -> Answer<(String, Config, InitialState)> {
+    let body: CreateBody = body(headers, bytes)?;
+    let name = match body.name {
+        Some(Value::String(name)) => name.trim().to_owned(),
+        None | Some(Value::Null) => String::new(),
+        Some(other) => return Err(Refusal::bad(format!("\"name\" must be a text, got {other}"))),
+    };
+    let Some(config) = body.config else {
+        return Err(Refusal::bad(
+            "the body has no \"config\": expected {\"name\": …, \"config\": {…}}",
+        ));
+    };
+    let mut config = flat(config)?;
+    let initial = match body.initial_state.as_deref() {
+        None => InitialState::default(),
+        Some(word) => InitialState::from_word(word).ok_or_else(|| {
+            Refusal::bad(format!("initial_state \"{word}\" is none of RUNNING, PAUSED, STOPPED"))
+        })?,
+    };
+    let name =
+        if name.is_empty() { config.get("name").unwrap_or_default().to_owned() } else { name };
+    unmask(state, &name, &mut config).await;
+    Ok((name, config, initial))
+}
+
+/// A flat map of texts. Numbers and booleans become their text, as Kafka Connect's parser does.
+fn flat(map: Map<String, Value>) -> Answer<Config> {
+    let mut config = BTreeMap::new();
+    for (key, value) in map {
+        let text = match value {
+            Value::String(text) => text,
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            Value::Null => continue,
+            Value::Array(_) | Value::Object(_) => {
+                return Err(Refusal::bad(format!(
+                    "configuration \"{key}\" must be a text, a number or a boolean; write lists as comma-separated text"
+                )));
+            }
+        };
+        config.insert(key, text);
+    }
+    Ok(Config::new(config))
+}
+
+fn info_json(state: &ServerState, info: &ConnectorInfo) -> Value {
+    let task = |task: &u32| json!({ "connector": info.name, "task": task });
+    json!({
+        "name": info.name,
+        "config": masked(state, &info.config),
+        "tasks": info.tasks.iter().map(task).collect::<Vec<_>>(),
+        "type": info.kind.as_str(),
+    })
+}
+
+fn task_json(task: &TaskStatus) -> Value {
+    let mut body =
+        json!({ "id": task.id, "state": task.state.as_str(), "worker_id": task.worker_id });
+    if let Some(trace) = &task.trace {
+        body["trace"] = trace.as_str().into();
+    }
+    body
+}
+
+fn status_json(status: &ConnectorStatus) -> Value {
+    let mut connector = json!({ "state": status.state.as_str(), "worker_id": status.worker_id });
+    if let Some(trace) = &status.trace {
+        connector["trace"] = trace.as_str().into();
+    }
+    json!({
+        "name": status.name,
+        "connector": connector,
+        "tasks": status.tasks.iter().map(task_json).collect::<Vec<_>>(),
+        "type": status.kind.as_str(),
+    })
+}
+
+/// Query parameters that may be repeated.
+fn repeated<'q>(query: Option<&'q str>, name: &str) -> Vec<&'q str> {
+    let pairs = query.unwrap_or_default().split('&');
+    pairs
+        .filter_map(|pair| pair.split_once('='))
+        .filter(|(key, _)| *key == name)
+        .map(|(_, value)| value)
+        .collect()
+}
+
+fn flag(query: Option<&str>, name: &str) -> bool {
+    repeated(query, name).iter().any(|value| value.eq_ignore_ascii_case("true"))
+}
+
+pub(crate) async fn list(
+    State(state): State<ServerState>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    if wants_page(&headers) {
+        return console::page();
+    }
+    let expand = repeated(query.as_deref(), "expand");
+    let names = state.worker().connectors().await;
+    if expand.is_empty() {
+        return Json(names.into()).into_response();
+    }
+    let mut all = Map::new();
+    for name in names {
+        let mut one = Map::new();
+        if expand.contains(&"info")
+            && let Ok(info) = state.worker().connector(&name).await
+        {
+            one.insert("info".to_owned(), info_json(&state, &info));
+        }
+        if expand.contains(&"status")
+            && let Ok(status) = state.worker().status(&name).await
+        {
+            one.insert("status".to_owned(), status_json(&status));
+        }
+        all.insert(name, one.into());
+    }
+    Json(all.into()).into_response()
+}
+
+pub(crate) async fn create(
+    State(state): State<ServerState>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Answer<Response> {
+    let (name, config, initial) = create_body(&state, &headers, &bytes).await?;
+    let info = state.worker().create(&name, config, initial).await?;
+    Ok(created(&state, &info))
+}
+
+fn created(state: &ServerState, info: &ConnectorInfo) -> Response {
+    let location = format!("/connectors/{}", encoded(&info.name));
+    (StatusCode::CREATED, [(header::LOCATION, location)], Json(info_json(state, info)))
+        .into_response()
+}
+
+/// A path segment's percent-encoding.
+fn encoded(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+pub(crate) async fn get(State(state): State<ServerState>, Path(name): Path<String>) -> Answer {
+    let info = state.worker().connector(&name).await?;
+    Ok(Json(info_json(&state, &info)))
+}
+
+pub(crate) async fn delete(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+) -> Answer<StatusCode> {
+    state.worker().delete(&name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn config(State(state): State<ServerState>, Path(name): Path<String>) -> Answer {
+    let info = state.worker().connector(&name).await?;
+    Ok(Json(json!(masked(&state, &info.config))))
+}
+
+pub(crate) async fn put_config(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Answer<Response> {
+    let config = flat(body(&headers, &bytes)?)?;
+    let (new, info) = state.worker().put_config(&name, config).await?;
+    if new {
+        return Ok(created(&state, &info));
+    }
+    Ok(Json(info_json(&state, &info)).into_response())
+}
+
+pub(crate) async fn patch_config(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Answer {
+    let given: Map<String, Value> = body(&headers, &bytes)?;
+    let removed: Vec<String> =
+        given.iter().filter(|(_, value)| value.is_null()).map(|(key, _)| key.clone()).collect();
+    let config = flat(given)?;
+    let set = config.iter().map(|(key, value)| (key.to_owned(), Some(value.to_owned())));
+    let patch = set.chain(removed.into_iter().map(|key| (key, None))).collect();
+    let info = state.worker().patch_config(&name, patch).await?;
+    Ok(Json(info_json(&state, &info)))
+}
+
+pub(crate) async fn status(State(state): State<ServerState>, Path(name): Path<String>) -> Answer {
+    let status = state.worker().status(&name).await?;
+    Ok(Json(status_json(&status)))
+}
+
+pub(crate) async fn restart(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer<Response> {
+    let include_tasks = flag(query.as_deref(), "includeTasks");
+    let only_failed = flag(query.as_deref(), "onlyFailed");
+    let status = state.worker().restart(&name, include_tasks, only_failed).await?;
+    if !include_tasks && !only_failed {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    Ok((StatusCode::ACCEPTED, Json(status_json(&status))).into_response())
+}
+
+pub(crate) async fn pause(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+) -> Answer<StatusCode> {
+    state.worker().pause(&name).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+pub(crate) async fn resume(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+) -> Answer<StatusCode> {
+    state.worker().resume(&name).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+pub(crate) async fn stop(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+) -> Answer<StatusCode> {
+    state.worker().stop(&name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn tasks(State(state): State<ServerState>, Path(name): Path<String>) -> Answer {
+    let tasks = state.worker().task_configs(&name).await?;
+    let task = |(id, config): &(u32, Config)| json!({ "id": { "connector": name, "task": id }, "config": masked(&state, config) });
+    Ok(Json(tasks.iter().map(task).collect::<Vec<_>>().into()))
+}
+
+fn task_number(name: &str, task: &str) -> Answer<u32> {
+    task.parse().map_err(|_| Refusal::not_found(format!("Unknown task: {name}-{task}")))
+}
+
+pub(crate) async fn task_status(
+    State(state): State<ServerState>,
+    Path((name, task)): Path<(String, String)>,
+) -> Answer {
+    let id = task_number(&name, &task)?;
+    let status = state.worker().status(&name).await?;
+    match status.tasks.iter().find(|task| task.id == id) {
+        Some(task) => Ok(Json(task_json(task))),
+        None => Err(Refusal::not_found(format!("No status found for task {name}-{id}"))),
+    }
+}
+
+pub(crate) async fn restart_task(
+    State(state): State<ServerState>,
+    Path((name, task)): Path<(String, String)>,
+) -> Answer<StatusCode> {
+    state.worker().restart_task(&name, task_number(&name, &task)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn topics(State(state): State<ServerState>, Path(name): Path<String>) -> Json {
+    let topics = state.worker().topics(&name).await;
+    Json(json!({ name: { "topics": topics } }))
+}
+
+pub(crate) async fn reset_topics(
+    State(state): State<ServerState>,
+    Path(name): Path<String>,
+) -> Answer<StatusCode> {
+    state.worker().reset_topics(&name).await?;
+    Ok(StatusCode::ACCEPTED)
+}
