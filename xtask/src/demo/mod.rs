@@ -83,6 +83,9 @@ fn show(stop: &AtomicBool) -> Result<String> {
 
     let mut line = Line { tty: std::io::stdout().is_terminal() };
     snapshot(stop, &mut platform, &source, &target, &mut line)?;
+    if stop.load(Ordering::SeqCst) {
+        return Ok(String::new());
+    }
     line.end(&format!(
         "snapshot complete {:.0} s after the start; now the shop is open",
         start.elapsed().as_secs_f64()
@@ -159,12 +162,12 @@ fn snapshot(
     let (mut before, mut told) = (0, Instant::now());
     let goal = source.rows()?;
     while !stop.load(Ordering::SeqCst) {
-        platform.check()?;
         let rows = target.rows();
         if rows >= goal {
             return Ok(());
         }
         if told.elapsed() >= Duration::from_secs(1) {
+            platform.check()?;
             let rate = rate(rows.saturating_sub(before), told.elapsed());
             line.show(&format!(
                 "snapshot    {rate:>7} rows/s   source {goal} rows   target {rows} rows"

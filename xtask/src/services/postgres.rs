@@ -67,7 +67,12 @@ impl Server {
     }
 
     fn make_cluster(&self, data: &Path) -> Result<()> {
-        let _ = fs::remove_dir_all(data);
+        let finished = data;
+        // Under another name until it is whole: an interrupted start must not leave half a cluster.
+        let data = &data.with_extension("new");
+        for old in [data.as_path(), finished] {
+            let _ = fs::remove_dir_all(old);
+        }
         fs::create_dir_all(data).with_context(|| format!("make {}", data.display()))?;
         let password = self.folder.join("password");
         fs::write(&password, "postgres").context("write the password file")?;
@@ -95,7 +100,8 @@ impl Server {
         }
         let settings = data.join("postgresql.conf");
         let text = fs::read_to_string(&settings).context("read postgresql.conf")? + SETTINGS;
-        fs::write(&settings, text).context("write postgresql.conf")
+        fs::write(&settings, text).context("write postgresql.conf")?;
+        fs::rename(data, finished).context("put the finished cluster in its place")
     }
 
     /// Gives files to the database user, where that is not ourselves.
