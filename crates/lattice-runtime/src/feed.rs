@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::codec_pending::{Decoded, Decoder, FetchedRecords};
+use lattice_codec::{Decoded, Decoder, FetchedRecords};
 use lattice_core::{
     config::Config,
     error::{Error, Result},

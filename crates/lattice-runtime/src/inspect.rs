@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use crate::codec_pending::{Decoder, DecoderOptions};
+use lattice_codec::{Decoder, DecoderOptions};
 use lattice_core::{
     config::{Config, ConfigIssue},
     connector::{MappingPreview, TableInfo},
@@ -84,14 +84,14 @@ impl Worker {
                 "Included connector type {given} does not match request type {class}"
             )));
         }
-        Ok(validate::validate(&plugin, &config, &self.0.shared.providers).await)
+        Ok(validate::validate(&plugin, &config, &self.0.shared).await)
     }
 
     /// The whole preflight: everything that is wrong or worth knowing, with remedies. Changes
     /// nothing.
     pub async fn check(&self, config: &Config) -> Vec<ConfigIssue> {
         match self.0.shared.plugins.of(config) {
-            Ok(plugin) => validate::check(&plugin, config, &self.0.shared.providers).await,
+            Ok(plugin) => validate::check(&plugin, config, &self.0.shared).await,
             Err(error) => {
                 let issue = ConfigIssue::error("connector.class", error.to_string());
                 vec![issue.remedy(error.remedy().unwrap_or_default())]

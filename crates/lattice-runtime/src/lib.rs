@@ -11,7 +11,6 @@
 //!
 //! This room must not know: any concrete connector, HTTP, or the environment.
 
-mod codec_pending;
 mod connector;
 mod dead_letter;
 mod error;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::codec_pending::Decoder;
+use lattice_codec::Decoder;
 use lattice_core::{
     event::TableSchema,
     schema::{Field, Schema},

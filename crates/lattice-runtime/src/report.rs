@@ -222,3 +222,37 @@ pub(crate) fn now_ms() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        Report::new(0, false, watch::Sender::new(0))
+    }
+
+    #[test]
+    fn rates_are_means_over_the_window() {
+        let report = report();
+        let Some(since) = Instant::now().checked_sub(Duration::from_secs(2)) else { return };
+        report.sample(since);
+        report.durable(100, 5000);
+        let (events, bytes) = report.rates();
+        assert!((40.0..=50.5).contains(&events), "{events}");
+        assert!((2000.0..=2525.0).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn lag_is_what_the_log_has_beyond_what_was_delivered() {
+        let report = report();
+        let place = TopicPartition::new("t", 0);
+        report.assign(&BTreeMap::from([(place.clone(), 3)]));
+        let unseen = report.snapshot(1000, |_, _| Some(10));
+        assert_eq!((unseen.behind_records["t"], unseen.behind_ms), (7, None));
+        report.delivered(&place, Delivered { next: 8, timestamp_ms: 400 });
+        let behind = report.snapshot(1000, |_, _| Some(10));
+        assert_eq!((behind.behind_records["t"], behind.behind_ms), (2, Some(600)));
+        report.delivered(&place, Delivered { next: 10, timestamp_ms: 900 });
+        assert_eq!(report.snapshot(1000, |_, _| Some(10)).behind_ms, Some(0));
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use crate::codec_pending::{Decoder, DecoderOptions};
+use lattice_codec::{Decoder, DecoderOptions};
 use lattice_core::{
     connector::{Rejected, SinkConnector, SinkTask, TaskContext, WriteStatus},
     error::{Error, Result},

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::codec_pending::{Encoder, EncoderOptions};
+use lattice_codec::{Encoder, EncoderOptions};
 use lattice_core::{
     connector::{SourceConnector, SourceTask, TaskContext},
     error::{Error, Result},

@@ -1,5 +1,6 @@
 //! Checks configurations: keys by their tables, then the connector's own checks.
 
+use lattice_codec::{DecoderOptions, EncoderOptions};
 use lattice_core::{
     config::{Config, ConfigIssue, Key, KeyType, Severity, looks_secret, split_list},
     connector::Direction,
@@ -9,7 +10,7 @@ use crate::{
     keys,
     model::{ConfigInfo, ConfigValue, Definition, Validation},
     plugins::Plugin,
-    providers::Providers,
+    worker::Shared,
 };
 
 /// What Kafka Connect shows in place of a password.
@@ -28,7 +29,7 @@ pub(crate) fn keys_of(plugin: &Plugin) -> Vec<&'static Key> {
         Direction::Sink => keys::SINK,
     };
     let mut all: Vec<&'static Key> = Vec::new();
-    for key in keys::COMMON.iter().chain(of_direction).chain(crate::codec_pending::keys()) {
+    for key in keys::COMMON.iter().chain(of_direction).chain(lattice_codec::keys()) {
         let known = own.iter().chain(&all).any(|other| other.name == key.name);
         if !known {
             all.push(key);
@@ -39,18 +40,17 @@ pub(crate) fn keys_of(plugin: &Plugin) -> Vec<&'static Key> {
 }
 
 /// Everything that is wrong with a configuration. `resolved` has its references replaced.
-pub(crate) async fn check(
-    plugin: &Plugin,
-    raw: &Config,
-    providers: &Providers,
-) -> Vec<ConfigIssue> {
-    let (resolved, mut issues) = providers.resolve_all(raw);
+pub(crate) async fn check(plugin: &Plugin, raw: &Config, shared: &Shared) -> Vec<ConfigIssue> {
+    let (resolved, mut issues) = shared.providers.resolve_all(raw);
     let mut prefixes = keys::PREFIXES.to_vec();
     prefixes.extend(plugin.descriptor().prefixes);
     issues.extend(resolved.check(&keys_of(plugin), &prefixes));
     issues.extend(check_transforms(plugin, &resolved));
     if let Plugin::Sink(_) = plugin {
         issues.extend(check_topics(&resolved));
+    }
+    if !has_error(&issues) {
+        issues.extend(check_converters(plugin, &shared.with_worker_defaults(resolved.clone())));
     }
     if !has_error(&issues) {
         issues.extend(match plugin {
@@ -64,6 +64,24 @@ pub(crate) async fn check(
 /// Whether any issue is an error.
 pub(crate) fn has_error(issues: &[ConfigIssue]) -> bool {
     issues.iter().any(|issue| issue.severity == Severity::Error)
+}
+
+/// What the codec says beyond its keys' own rules: unknown converters, options that contradict.
+fn check_converters(plugin: &Plugin, config: &Config) -> Option<ConfigIssue> {
+    let name = config.get("name").unwrap_or_default();
+    let read = match plugin {
+        Plugin::Source(_) => EncoderOptions::from_config(name, 0, config).map(drop),
+        Plugin::Sink(_) => DecoderOptions::from_config(config).map(drop),
+    };
+    let error = read.err()?;
+    let message = error.to_string();
+    // The message names its key first, in quotes.
+    let key = message.split('"').nth(1).filter(|key| config.get(key).is_some());
+    let issue = ConfigIssue::error(key.unwrap_or_default(), &message);
+    Some(match error.remedy() {
+        Some(remedy) => issue.remedy(remedy),
+        None => issue,
+    })
 }
 
 /// `topics` or `topics.regex`, never both; the dead letter topic is none of them.
@@ -134,8 +152,8 @@ fn check_transforms(plugin: &Plugin, config: &Config) -> Vec<ConfigIssue> {
 }
 
 /// The answer of `PUT …/config/validate`.
-pub(crate) async fn validate(plugin: &Plugin, raw: &Config, providers: &Providers) -> Validation {
-    let issues = check(plugin, raw, providers).await;
+pub(crate) async fn validate(plugin: &Plugin, raw: &Config, shared: &Shared) -> Validation {
+    let issues = check(plugin, raw, shared).await;
     let keys = keys_of(plugin);
     let mut configs = Vec::new();
     for issue in &issues {

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::codec_pending::Encoder;
+use lattice_codec::Encoder;
 use lattice_core::{
     config::{Config, Key},
     error::{Error, Result},
