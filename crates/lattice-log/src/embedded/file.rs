@@ -92,7 +92,7 @@ fn settle(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<(
     connection.pragma_update(None, "cache_size", -4096)?;
     // The writer moves the WAL itself, after it has answered.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.pragma_update(None, "journal_size_limit", 2 * CHECKPOINT_BYTES)?;
+    connection.pragma_update(None, "journal_size_limit", CHECKPOINT_BYTES)?;
     if let Some(bytes) = max_bytes {
         connection.pragma_update(None, "max_page_count", bytes / PAGE_BYTES)?;
     }
@@ -157,13 +157,22 @@ pub(crate) fn probe(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Gives free pages back to the disk, once they are a quarter of the file.
-pub(crate) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+/// Gives some free pages back to the disk, once they are a quarter of the file, or any when the
+/// disk needs them; says whether it did.
+pub(crate) fn give_back(connection: &Connection, needed: bool) -> rusqlite::Result<bool> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    if number("freelist_count")? * 4 < number("page_count")? {
-        return Ok(());
+    let (free, all) = (number("freelist_count")?, number("page_count")?);
+    // A small file is not worth the work.
+    let many = free * 4 >= all && free > i64::from(GIVE_BACK_PAGES);
+    if !(many || needed && free > 0) {
+        return Ok(false);
     }
-    connection.execute_batch(&format!("PRAGMA incremental_vacuum({GIVE_BACK_PAGES})"))
+    // Each row of the answer is a page given back.
+    let mut statement =
+        connection.prepare(&format!("PRAGMA incremental_vacuum({GIVE_BACK_PAGES})"))?;
+    let mut pages = statement.query([])?;
+    while pages.next()?.is_some() {}
+    Ok(true)
 }
 
 /// Opens the file for a reader.

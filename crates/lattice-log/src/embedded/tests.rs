@@ -184,6 +184,20 @@ async fn a_disk_at_its_reserve_takes_no_records_but_lets_topics_be_deleted() {
 }
 
 #[tokio::test]
+async fn a_deleted_topic_gives_its_room_back_to_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = EmbeddedLog::open(EmbeddedOptions::new(folder.path())).unwrap();
+    let huge: Vec<u8> = std::iter::repeat_with(noise).take(300).flatten().collect();
+    log.append(request(vec![batch("t", &[&huge], 1)])).await.unwrap();
+    assert!(log.delete_topic("t").await.unwrap());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while log.health().bytes > 60 << 20 {
+        assert!(Instant::now() < deadline, "the log still takes {}", log.health().bytes);
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn a_full_disk_is_found_free_again_without_an_append() {
     let folder = tempfile::tempdir().unwrap();
     let limit =

@@ -283,7 +283,16 @@ impl State {
 
     /// What is done when nobody asks for anything.
     fn look_after(&mut self) {
-        if self.is_troubled() && self.check_reserve().is_ok() {
+        let troubled = self.is_troubled();
+        match file::give_back(self.book.connection(), troubled) {
+            // The file gets shorter when the WAL is moved into it.
+            Ok(gave) => self.wal_bytes += u64::from(gave),
+            Err(error) => tracing::warn!(%error, "giving free room back to the disk failed"),
+        }
+        if self.wal_bytes > 0 {
+            self.checkpoint();
+        }
+        if troubled && self.check_reserve().is_ok() {
             match file::probe(self.book.connection()) {
                 Ok(()) => self.settle(None),
                 Err(error) => {
@@ -291,9 +300,6 @@ impl State {
                     self.failed(error);
                 }
             }
-        }
-        if self.wal_bytes > 0 {
-            self.checkpoint();
         }
     }
 
@@ -327,7 +333,7 @@ impl State {
         // What was deleted stands in the WAL.
         self.wal_bytes += 1;
         if !more {
-            file::give_back(self.book.connection())?;
+            file::give_back(self.book.connection(), false)?;
         }
         Ok(more)
     }
