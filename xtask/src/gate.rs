@@ -204,7 +204,7 @@ fn npm(arguments: &[&str]) -> Result<()> {
 
 /// Whichever of these scripts the console's package has.
 fn console_tests(tally: &mut Tally, running: &[Running]) -> Result<()> {
-    for script in ["typecheck", "lint", "test"] {
+    for script in ["check", "test"] {
         npm_script(tally, script, running)?;
     }
     Ok(())
@@ -225,7 +225,7 @@ fn npm_script(tally: &mut Tally, script: &str, running: &[Running]) -> Result<()
     let mut npm = with_services(tool("npm"), running);
     npm.args(["run", script]).current_dir(place::root().join("web")).env("CI", "true");
     if let Some(chromium) = ["chromium", "google-chrome"].into_iter().find_map(place::program) {
-        npm.env("CHROMIUM", chromium);
+        npm.env("LATTICE_CHROMIUM", chromium);
     }
     let (status, output) = teed(&mut npm)?;
     let (passed, failed) = js_counts(&output);

@@ -61,7 +61,7 @@ impl Engine {
         if tied {
             command.args(["--pdeathsig", "TERM"]);
         }
-        command.arg(program).args(arguments);
+        command.arg(program).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
         let mut child = process::start(command, &self.folder, self.port)?;
         let ping = format!("{}/ping", self.url());
         let agent: ureq::Agent = ureq::Agent::config_builder()
