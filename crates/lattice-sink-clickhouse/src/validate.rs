@@ -1,0 +1,164 @@
+//! Looks before rows flow: what a configuration points to, and what would be done with a topic.
+
+use std::sync::Arc;
+
+use lattice_core::{
+    config::{Config, ConfigIssue},
+    connector::MappingPreview,
+    error::{Error, ErrorKind, Result},
+    schema::Schema,
+};
+
+use crate::{
+    client::{Client, literal},
+    config::{DATABASE, HOSTNAME, PASSWORD, Settings},
+    profile::Profile,
+    schema::{self, Fill, Plan, Shape, described},
+    target::Target,
+};
+
+/// Checks a configuration against its server. Changes nothing.
+pub(crate) async fn validate(config: &Config) -> Vec<ConfigIssue> {
+    let settings = match Settings::from_config(config) {
+        Ok(settings) => Arc::new(settings),
+        Err(error) => return vec![issue(HOSTNAME.name, &error)],
+    };
+    let client = match Client::new(Arc::clone(&settings)) {
+        Ok(client) => client,
+        Err(error) => return vec![issue("ssl.ca.location", &error)],
+    };
+    match check(config, &settings, &client).await {
+        Ok(issues) => issues,
+        Err(error) => {
+            let key = match error.kind() {
+                ErrorKind::Auth => PASSWORD.name,
+                ErrorKind::Config => DATABASE.name,
+                ErrorKind::Transient
+                | ErrorKind::Data
+                | ErrorKind::Schema
+                | ErrorKind::Fatal => HOSTNAME.name,
+            };
+            vec![issue(key, &error)]
+        }
+    }
+}
+
+async fn check(config: &Config, settings: &Settings, client: &Client) -> Result<Vec<ConfigIssue>> {
+    // A database that does not exist fails every statement that names it: asked in any case.
+    let profile = Profile::detect(client).await?;
+    let mut issues = Vec::new();
+    let database = literal(&settings.database);
+    let databases = format!("SELECT name FROM system.databases WHERE name = {database}");
+    if client.rows(&databases).await?.is_empty() {
+        let message = format!("database {} does not exist", settings.database);
+        let remedy = format!("CREATE DATABASE `{}`", settings.database);
+        return Ok(vec![ConfigIssue::error(DATABASE.name, message).remedy(&remedy)]);
+    }
+    if profile.legacy && settings.lz4 {
+        let message = format!("ClickHouse {} does not read lz4 bodies", profile.version);
+        issues.push(ConfigIssue::error("compression", message).remedy("set compression to none"));
+    }
+    if profile.legacy {
+        let message = format!(
+            "ClickHouse {} is old: timestamps become Int64 microseconds, dates text",
+            profile.version
+        );
+        issues.push(
+            ConfigIssue::warning(HOSTNAME.name, message).remedy("use version 23.3 or later"),
+        );
+    }
+    let topics = config.get("topics").map(|topics| lattice_core::config::split_list(topics));
+    for topic in topics.into_iter().flatten() {
+        let table = settings.table_of(&topic);
+        match Target::read(client, &settings.database, &table).await? {
+            None if !settings.auto_create => {
+                let message = format!("table {table} of topic {topic} does not exist");
+                issues.push(
+                    ConfigIssue::error("topics", message)
+                        .remedy("create it, or set auto.create to true"),
+                );
+            }
+            Some(target) if target.replaces && target.version.is_none() => {
+                let message = format!(
+                    "table {table} is a ReplacingMergeTree without a version: the last row inserted \
+                     wins, so a redelivery may bring back an old row for a while"
+                );
+                issues.push(
+                    ConfigIssue::warning("topics", message)
+                        .remedy("make it ReplacingMergeTree(_version, is_deleted)"),
+                );
+            }
+            _ => {}
+        }
+    }
+    Ok(issues)
+}
+
+fn issue(key: &str, error: &Error) -> ConfigIssue {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        message.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    let issue = ConfigIssue::error(key, message);
+    match error.remedy() {
+        Some(remedy) => issue.remedy(remedy),
+        None => issue,
+    }
+}
+
+/// What would be done with a topic's records.
+pub(crate) async fn preview(
+    config: &Config,
+    topic: &str,
+    row: &Schema,
+    key: &[String],
+) -> Result<MappingPreview> {
+    let settings = Arc::new(Settings::from_config(config)?);
+    let client = Client::new(Arc::clone(&settings))?;
+    let profile = Profile::detect(&client).await?;
+    let table = settings.table_of(topic);
+    let shape = Shape::of_struct(row, key);
+    let found = Target::read(&client, &settings.database, &table).await?;
+    let exists = found.is_some();
+    let (target, statements) = match found {
+        Some(target) if settings.evolve => {
+            let statements = schema::evolve(&settings, &table, &target, &shape, &profile);
+            (target, statements)
+        }
+        Some(target) => (target, Vec::new()),
+        None => {
+            let statements = schema::create(&settings, &table, &shape, &profile);
+            (schema::designed(&shape, &profile), statements)
+        }
+    };
+    let mut plan = schema::plan(&settings, &table, &target, &shape, &profile);
+    if settings.evolve {
+        // Columns that are about to be added are no mismatch.
+        plan.issues.retain(|issue| exists && !issue.message.contains("has no column"));
+    }
+    if !exists && !settings.auto_create {
+        plan.issues.push(
+            ConfigIssue::error("topics", format!("table {table} does not exist"))
+                .remedy("create it, or set auto.create to true"),
+        );
+    }
+    Ok(MappingPreview {
+        columns: columns(&shape, &plan, &target),
+        table: format!("{}.{table}", settings.database),
+        exists,
+        statements: if exists || settings.auto_create { statements } else { Vec::new() },
+        issues: plan.issues,
+    })
+}
+
+fn columns(shape: &Shape<'_>, plan: &Plan, target: &Target) -> Vec<[String; 4]> {
+    let line = |(at, (name, schema)): (usize, &(&str, &Arc<Schema>))| {
+        let column = plan.columns.iter().find(|column| column.fill == Fill::Field(at));
+        let column = column.map_or("", |column| column.name.as_str());
+        let kind = target.column(column).map_or("", |column| column.type_text.as_str());
+        [(*name).to_owned(), described(schema), column.to_owned(), kind.to_owned()]
+    };
+    shape.fields.iter().enumerate().map(line).collect()
+}
