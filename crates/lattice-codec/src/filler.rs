@@ -76,7 +76,9 @@ pub(crate) fn placeholder(schema: &Schema, bytes: &[u8]) -> Option<Value<'static
                 Type::Boolean => Some(Value::Array(
                     bytes
                         .iter()
-                        .flat_map(|byte| (0..8).rev().map(move |bit| Value::Bool(byte >> bit & 1 == 1)))
+                        .flat_map(|byte| {
+                            (0..8).rev().map(move |bit| Value::Bool(byte >> bit & 1 == 1))
+                        })
                         .collect(),
                 )),
                 Type::String
@@ -102,8 +104,10 @@ fn text(bytes: &[u8]) -> Value<'static> {
 /// `unavailable.value.placeholder` as bytes: text, or `hex:` and bytes.
 pub(crate) fn placeholder_bytes(text: &str) -> Option<Vec<u8>> {
     let Some(hex) = text.strip_prefix("hex:") else { return Some(text.as_bytes().to_vec()) };
-    let digits: Option<Vec<u8>> =
-        hex.chars().map(|char| char.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    let digits: Option<Vec<u8>> = hex
+        .chars()
+        .map(|char| char.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
     Some(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }

@@ -12,6 +12,7 @@
 //! This room must not know: sockets, how topics are stored, or any concrete connector.
 
 mod avro;
+mod decoder;
 mod encoder;
 mod envelope;
 mod filler;
@@ -19,10 +20,13 @@ mod json;
 mod keys;
 mod naming;
 mod options;
+mod render;
 mod text;
 mod writer;
 
+pub use decoder::{Decoded, Decoder, FetchedRecords};
 pub use encoder::{EncodeError, Encoder};
 pub use keys::keys;
 pub use naming::{Adjustment, TopicNames};
 pub use options::{ConverterConfig, DecoderOptions, EncoderOptions, MessageForm};
+pub use render::{Rendered, render};

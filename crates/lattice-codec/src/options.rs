@@ -53,6 +53,10 @@ impl ConverterConfig {
         let class = config.get(&name).map_or(default, str::trim);
         let flag = |option: &str, default: bool| flag(config, &format!("{name}.{option}"), default);
         let simple = class.rsplit('.').next().unwrap_or(class);
+        if side == "header" && simple == "AvroConverter" {
+            return Err(Error::config("the AvroConverter is not supported for headers")
+                .with_remedy("leave \"header.converter\" away, or set it to the JsonConverter"));
+        }
         match (class, simple) {
             (keys::AVRO | keys::APICURIO, _) | (_, "AvroConverter") => Ok(Self::Avro {
                 long_ids: long_ids(config, &name)?,
@@ -68,16 +72,17 @@ impl ConverterConfig {
             }),
             (keys::STRING, _) | (_, "StringConverter") => Ok(Self::Text),
             (keys::BYTES, _) | (_, "ByteArrayConverter") => Ok(Self::Bytes),
-            (keys::SIMPLE, _) | (_, "SimpleHeaderConverter") if side == "header" => Ok(Self::Simple),
+            (keys::SIMPLE, _) | (_, "SimpleHeaderConverter") if side == "header" => {
+                Ok(Self::Simple)
+            }
             _ => Err(unknown(&name, class)),
         }
     }
 
     pub(crate) fn nulls(self) -> Nulls {
         match self {
-            Self::Avro { nulls_as_default: true, .. } | Self::Json { nulls_as_default: true, .. } => {
-                Nulls::Defaulted
-            }
+            Self::Avro { nulls_as_default: true, .. }
+            | Self::Json { nulls_as_default: true, .. } => Nulls::Defaulted,
             _ => Nulls::Kept,
         }
     }
@@ -171,12 +176,13 @@ impl EncoderOptions {
         let topics = TopicNames::from_config(config, connector)?;
         let key = ConverterConfig::parse("key", config)?;
         let value = ConverterConfig::parse("value", config)?;
+        let header = ConverterConfig::parse("header", config)?;
         let context = if config.boolean(&keys::CONTEXT_HEADERS)? {
             vec![
-                ("__debezium.context.connectorLogicalName", topics.prefix().to_owned()),
-                ("__debezium.context.taskId", task.to_string()),
-                ("__debezium.context.connectorName", connector.to_owned()),
-                ("__debezium.context.runId", run_id()),
+                ("__debezium.context.connectorLogicalName", header_text(header, topics.prefix())),
+                ("__debezium.context.taskId", header_text(header, &task.to_string())),
+                ("__debezium.context.connectorName", header_text(header, connector)),
+                ("__debezium.context.runId", header_text(header, &run_id())),
             ]
         } else {
             Vec::new()
@@ -189,7 +195,7 @@ impl EncoderOptions {
         Ok(Self {
             key,
             value,
-            header: ConverterConfig::parse("header", config)?,
+            header,
             tombstones: config.boolean(&keys::TOMBSTONES)?,
             skipped: skipped(config)?,
             schema_names: adjustment(&keys::SCHEMA_NAMES)?,
@@ -206,6 +212,18 @@ impl EncoderOptions {
             topics,
         })
     }
+}
+
+/// A text as the header converter writes it.
+fn header_text(header: ConverterConfig, text: &str) -> String {
+    let ConverterConfig::Json { schemas, .. } = header else { return text.to_owned() };
+    let quoted = serde_json::Value::from(text);
+    if schemas {
+        return format!(
+            "{{\"schema\":{{\"type\":\"string\",\"optional\":false}},\"payload\":{quoted}}}"
+        );
+    }
+    quoted.to_string()
 }
 
 fn placeholder(config: &Config) -> Result<Vec<u8>> {
@@ -229,7 +247,9 @@ fn skipped(config: &Config) -> Result<Vec<Op>> {
             "t" => Op::Truncate,
             "r" => Op::Read,
             other => {
-                return Err(config.invalid(&keys::SKIPPED, &format!("unknown operation \"{other}\"")));
+                return Err(
+                    config.invalid(&keys::SKIPPED, &format!("unknown operation \"{other}\""))
+                );
             }
         });
     }

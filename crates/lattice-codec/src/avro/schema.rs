@@ -79,7 +79,8 @@ impl Maker {
 
     /// A map whose keys are not plain strings: an array of key-value records.
     fn entries(&mut self, schema: &Schema, space: &str) -> Json {
-        let full = schema.name.as_deref().map_or_else(|| format!("{NAMESPACE}.MapEntry"), str::to_owned);
+        let full =
+            schema.name.as_deref().map_or_else(|| format!("{NAMESPACE}.MapEntry"), str::to_owned);
         if !self.defined.insert(full.clone()) {
             return json!({"type": "array", "items": relative(&full, space)});
         }

@@ -75,13 +75,8 @@ impl Node {
         };
         let leads = default_leads(schema);
         let branch = schema.optional.then_some(if leads { 0 } else { 2 });
-        let mut node = Self {
-            shape,
-            branch,
-            null: None,
-            missing: Box::default(),
-            unchanged: Box::default(),
-        };
+        let mut node =
+            Self { shape, branch, null: None, missing: Box::default(), unchanged: Box::default() };
         node.fill(schema, nulls, placeholder);
         node
     }

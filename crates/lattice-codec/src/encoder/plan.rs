@@ -188,7 +188,8 @@ impl NoticePlan {
     }
 
     pub(super) fn fits(&self, notice: &Notice) -> bool {
-        let same = |mine: &Arc<Schema>, other: &Arc<Schema>| Arc::ptr_eq(mine, other) || mine == other;
+        let same =
+            |mine: &Arc<Schema>, other: &Arc<Schema>| Arc::ptr_eq(mine, other) || mine == other;
         self.kind == notice.kind
             && same(&self.schemas[0], &notice.key.0)
             && same(&self.schemas[1], &notice.value.0)

@@ -20,7 +20,10 @@ pub(crate) fn decimal_text(bytes: &[u8], scale: i64) -> String {
     let mut digits = magnitude(bytes, negative);
     if scale < 0 {
         if digits != "0" {
-            digits.extend(std::iter::repeat_n('0', usize::try_from(-scale).unwrap_or(0).min(100_000)));
+            digits.extend(std::iter::repeat_n(
+                '0',
+                usize::try_from(-scale).unwrap_or(0).min(100_000),
+            ));
         }
     } else if scale > 0 {
         let scale = usize::try_from(scale).unwrap_or(0).min(100_000);
@@ -64,6 +67,51 @@ fn magnitude(bytes: &[u8], negative: bool) -> String {
     text
 }
 
+/// The unscaled big-endian two's complement number of a decimal's text; `None`: no number, or it
+/// has more digits after the point than `scale`.
+pub(crate) fn decimal_bytes(text: &str, scale: i64) -> Option<Vec<u8>> {
+    let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let exponent: i64 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut digits = format!("{whole}{fraction}");
+    let mut shift = scale + exponent - i64::try_from(fraction.len()).ok()?;
+    while shift < 0 && digits.ends_with('0') {
+        digits.pop();
+        shift += 1;
+    }
+    let zeros = usize::try_from(shift).ok().filter(|zeros| *zeros <= 100_000)?;
+    digits.extend(std::iter::repeat_n('0', zeros));
+    let mut bytes: Vec<u8> = vec![0]; // little-endian
+    for digit in digits.chars() {
+        let mut carry = digit.to_digit(10)?;
+        for byte in &mut bytes {
+            let value = u32::from(*byte) * 10 + carry;
+            *byte = u8::try_from(value & 0xff).ok()?;
+            carry = value >> 8;
+        }
+        if carry > 0 {
+            bytes.push(u8::try_from(carry).ok()?);
+        }
+    }
+    if bytes.last().is_some_and(|byte| byte & 0x80 != 0) {
+        bytes.push(0);
+    }
+    if negative {
+        let mut carry = true;
+        for byte in &mut bytes {
+            (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
+        }
+    }
+    while let [.., below, top] = bytes[..]
+        && (top == 0 && below & 0x80 == 0 || top == 0xff && below & 0x80 != 0)
+    {
+        bytes.pop();
+    }
+    bytes.reverse();
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +124,11 @@ mod tests {
         assert_eq!(decimal_text(&[0x05], -3), "5000");
         assert_eq!(decimal_text(&[0x80, 0, 0, 0, 0, 0, 0, 0], 0), "-9223372036854775808");
         assert_eq!(decimal_text(&[], 0), "0");
+        for (text, scale) in [("-0.01", 2), ("123.45", 2), ("0.00", 2), ("-128", 0), ("128", 0)] {
+            assert_eq!(decimal_text(&decimal_bytes(text, scale).unwrap(), scale), text);
+        }
+        assert_eq!(decimal_bytes("1.5", 0), None);
+        assert_eq!(decimal_bytes("1.5e2", 1), decimal_bytes("150", 1));
     }
 
     #[test]

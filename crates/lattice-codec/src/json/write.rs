@@ -9,10 +9,7 @@ use lattice_core::{
 };
 
 use super::number::{decimal_text, float_text};
-use crate::{
-    avro::Nulls,
-    filler,
-};
+use crate::{avro::Nulls, filler};
 
 /// How a value of one schema is written.
 #[derive(Debug)]
@@ -44,7 +41,12 @@ type Fault = &'static str;
 
 impl Node {
     /// Compiles a schema.
-    pub(crate) fn compile(schema: &Schema, numeric: bool, nulls: Nulls, placeholder: &[u8]) -> Self {
+    pub(crate) fn compile(
+        schema: &Schema,
+        numeric: bool,
+        nulls: Nulls,
+        placeholder: &[u8],
+    ) -> Self {
         let child = |schema: &Schema| Self::compile(schema, numeric, nulls, placeholder);
         let text = || Box::new(child(&Schema::new(Type::String)));
         let element =

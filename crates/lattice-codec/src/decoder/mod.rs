@@ -1,0 +1,355 @@
+//! Records → event batches.
+
+mod avro;
+mod convert;
+mod json;
+mod row;
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use lattice_core::{
+    error::{Error, ErrorKind, Result},
+    event::{ChangeEvent, Coordinate, EventBatch, Op, Origin, Span, TableSchema},
+};
+use lattice_log::RecordIndex;
+use lattice_registry::{SchemaId, SchemaRegistry, avro::Schema};
+
+use crate::options::{ConverterConfig, DecoderOptions};
+use avro::AvroPlan;
+use convert::Part;
+
+/// The records of one stored batch.
+#[derive(Debug, Clone)]
+pub struct FetchedRecords {
+    /// Topic.
+    pub topic: Arc<str>,
+    /// Partition.
+    pub partition: i32,
+    /// The unpacked records.
+    pub data: Bytes,
+    /// Where each stands in `data`.
+    pub records: Vec<RecordIndex>,
+}
+
+/// What came of records.
+#[derive(Debug, Default)]
+pub struct Decoded {
+    /// The events.
+    pub batch: EventBatch,
+    /// Records that cannot be read: topic, partition, offset and why.
+    pub errors: Vec<(Arc<str>, i32, i64, Error)>,
+}
+
+/// Turns records into event batches. Rows stay in the records' bytes.
+pub struct Decoder {
+    options: DecoderOptions,
+    registry: Arc<dyn SchemaRegistry>,
+    schemas: HashMap<i32, Arc<AvroPlan>>,
+    tables: convert::Tables,
+}
+
+/// The part of a record that is decoded.
+struct Source<'a> {
+    topic: &'a Arc<str>,
+    data: &'a [u8],
+}
+
+impl Decoder {
+    /// A decoder for one task.
+    #[must_use]
+    pub fn new(options: DecoderOptions, registry: Arc<dyn SchemaRegistry>) -> Self {
+        let tables = convert::Tables::new(options.placeholder.clone());
+        Self { options, registry, schemas: HashMap::new(), tables }
+    }
+
+    /// Decodes. A record that cannot be read is an entry in `errors` and keeps no other from
+    /// being read.
+    ///
+    /// Errors: `Transient` and `Auth` when the registry does not answer.
+    pub async fn decode(&mut self, records: Vec<FetchedRecords>) -> Result<Decoded> {
+        let unknown = self.fetch_schemas(&records).await?;
+        let data = joined(&records)?;
+        let mut out = Collector::default();
+        let mut base = 0_u32;
+        for fetched in &records {
+            let topic = out.topic(&fetched.topic);
+            let source = Source { topic: &fetched.topic, data: &data };
+            for record in &fetched.records {
+                let place =
+                    |span: lattice_log::Span| Span { start: span.start + base, len: span.len };
+                let coordinate = Coordinate {
+                    topic,
+                    partition: fetched.partition,
+                    offset: record.offset,
+                    timestamp_ms: record.timestamp_ms,
+                };
+                let (key, value) = (record.key.map(place), record.value.map(place));
+                match self.record(&source, key, value, &unknown) {
+                    Ok(event) => out.event(coordinate, event),
+                    Err(error) => out.error(fetched, record.offset, error),
+                }
+            }
+            base += u32::try_from(fetched.data.len()).unwrap_or(0); // `joined` has checked the sum
+        }
+        out.decoded.batch.data = data;
+        Ok(out.decoded)
+    }
+
+    /// Gets the schemas that were not met before. Returns why some cannot be had.
+    async fn fetch_schemas(&mut self, records: &[FetchedRecords]) -> Result<HashMap<i32, String>> {
+        let mut wanted = Vec::new();
+        let mut last = None;
+        for fetched in records {
+            for record in &fetched.records {
+                let sides = [(self.options.key, record.key), (self.options.value, record.value)];
+                for (converter, span) in sides {
+                    if !matches!(converter, ConverterConfig::Avro { .. }) {
+                        continue;
+                    }
+                    let id = span.and_then(|span| schema_id(span.of(&fetched.data)));
+                    if let Some((id, _)) = id
+                        && last != Some(id)
+                        && !self.schemas.contains_key(&id)
+                        && !wanted.contains(&id)
+                    {
+                        wanted.push(id);
+                        last = Some(id);
+                    }
+                }
+            }
+        }
+        let mut unknown = HashMap::new();
+        for id in wanted {
+            match self.fetch_schema(id).await {
+                Ok(plan) => {
+                    self.schemas.insert(id, Arc::new(plan));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::Transient | ErrorKind::Auth) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    unknown.insert(id, error.chain());
+                }
+            }
+        }
+        Ok(unknown)
+    }
+
+    async fn fetch_schema(&self, id: i32) -> Result<AvroPlan> {
+        let text = self.registry.schema(SchemaId(id)).await?;
+        let schema = Schema::parse(&text)
+            .map_err(|error| Error::schema(format!("parse schema {id}")).with_source(error))?;
+        AvroPlan::compile(&schema, &self.options.placeholder)
+            .map_err(|damage| Error::schema(format!("use schema {id}: {}", damage.0)))
+    }
+
+    fn record(
+        &mut self,
+        source: &Source<'_>,
+        key: Option<Span>,
+        value: Option<Span>,
+        unknown: &HashMap<i32, String>,
+    ) -> Result<Event> {
+        let (key_form, value_form) = (self.options.key, self.options.value);
+        let key = match key {
+            Some(span) => Some(self.key(source, key_form, span, unknown)?),
+            None => None,
+        };
+        let Some(span) = value else { return self.tombstone(source, key) };
+        match value_form {
+            ConverterConfig::Avro { .. } => {
+                let (id, plan, span) = self.avro(source, span, "value", unknown)?;
+                let part = plan.locate(source.data, span).map_err(|damage| {
+                    Error::data(format!("the value's Avro bytes of schema {id}: {}", damage.0))
+                        .with_remedy("the record was not written with this schema, or is damaged")
+                })?;
+                let table = self.tables.avro_row(source.topic, id, &plan, key.as_ref());
+                Ok(finish(part, table, key))
+            }
+            ConverterConfig::Json { schemas, .. } => {
+                let (part, table) = self.tables.json_row(source, span, schemas, key.as_ref())?;
+                Ok(finish(part, table, key))
+            }
+            ConverterConfig::Text | ConverterConfig::Simple | ConverterConfig::Bytes => {
+                let table = self.tables.single(source.topic, "value", value_form, key.as_ref());
+                Ok(finish(Part::plain(span), table, key))
+            }
+        }
+    }
+
+    fn key(
+        &mut self,
+        source: &Source<'_>,
+        form: ConverterConfig,
+        span: Span,
+        unknown: &HashMap<i32, String>,
+    ) -> Result<Key> {
+        match form {
+            ConverterConfig::Avro { .. } => {
+                let (id, plan, span) = self.avro(source, span, "key", unknown)?;
+                Ok(Key { table: self.tables.avro_key(source.topic, id, &plan), span })
+            }
+            ConverterConfig::Json { schemas, .. } => self.tables.json_key(source, span, schemas),
+            ConverterConfig::Text | ConverterConfig::Simple | ConverterConfig::Bytes => {
+                Ok(Key { table: self.tables.single(source.topic, "key", form, None), span })
+            }
+        }
+    }
+
+    /// The plan of an Avro record and where its bytes stand.
+    fn avro(
+        &self,
+        source: &Source<'_>,
+        span: Span,
+        side: &str,
+        unknown: &HashMap<i32, String>,
+    ) -> Result<(i32, Arc<AvroPlan>, Span)> {
+        let bytes = span.of(source.data);
+        let Some((id, prefix)) = schema_id(bytes) else {
+            let start =
+                bytes.first().map_or_else(|| "nothing".to_owned(), |byte| format!("0x{byte:02x}"));
+            return Err(Error::data(format!(
+                "the {side} is not Avro with a schema id: it begins with {start}, not with 0x00 and an id"
+            ))
+            .with_remedy(format!("set \"{side}.converter\" to what the topic was written with")));
+        };
+        let Some(plan) = self.schemas.get(&id) else {
+            let why = unknown.get(&id).map_or("unknown", String::as_str);
+            return Err(Error::data(format!("the {side}'s schema {id} cannot be used: {why}"))
+                .with_remedy(
+                    "the topic was written with another registry, or the schema was deleted",
+                ));
+        };
+        Ok((id, Arc::clone(plan), Span { start: span.start + prefix, len: span.len - prefix }))
+    }
+
+    fn tombstone(&mut self, source: &Source<'_>, key: Option<Key>) -> Result<Event> {
+        let Some(key) = key else {
+            return Err(Error::data("a record with neither key nor value"));
+        };
+        let table = self.tables.latest(source.topic).unwrap_or_else(|| Arc::clone(&key.table));
+        Ok(Event {
+            op: Op::Tombstone,
+            table,
+            before: Some(key.span),
+            after: None,
+            origin: Origin::default(),
+            key: Some(key.table),
+        })
+    }
+}
+
+/// A record's key.
+struct Key {
+    table: Arc<TableSchema>,
+    span: Span,
+}
+
+struct Event {
+    op: Op,
+    table: Arc<TableSchema>,
+    before: Option<Span>,
+    after: Option<Span>,
+    origin: Origin,
+    key: Option<Arc<TableSchema>>,
+}
+
+/// A delete that does not know its row has its key there.
+fn finish(part: Part, table: Arc<TableSchema>, key: Option<Key>) -> Event {
+    let Part { op, mut before, after, origin } = part;
+    let mut key_table = None;
+    if op == Op::Delete
+        && before.is_none()
+        && let Some(key) = key
+    {
+        before = Some(key.span);
+        key_table = Some(key.table);
+    }
+    Event { op, table, before, after, origin, key: key_table }
+}
+
+/// A schema id and how many bytes it takes with the magic byte before it.
+pub(crate) fn schema_id(bytes: &[u8]) -> Option<(i32, u32)> {
+    match bytes {
+        // No registry gives the id 0: four zeros are the upper half of Apicurio's long ids.
+        [0, 0, 0, 0, 0, a, b, c, d, ..] => Some((i32::from_be_bytes([*a, *b, *c, *d]), 9)),
+        [0, a, b, c, d, ..] => Some((i32::from_be_bytes([*a, *b, *c, *d]), 5)),
+        _ => None,
+    }
+}
+
+/// One buffer of all records; a single one is not copied.
+fn joined(records: &[FetchedRecords]) -> Result<Bytes> {
+    if let [one] = records {
+        return Ok(one.data.clone());
+    }
+    let total: usize = records.iter().map(|fetched| fetched.data.len()).sum();
+    if u32::try_from(total).is_err() {
+        return Err(Error::fatal("more than 4 GiB of records were to be decoded at once"));
+    }
+    let mut data = Vec::with_capacity(total);
+    for fetched in records {
+        data.extend_from_slice(&fetched.data);
+    }
+    Ok(data.into())
+}
+
+/// Collects a batch.
+#[derive(Default)]
+struct Collector {
+    decoded: Decoded,
+    by_uid: HashMap<(u32, u64), u32>,
+    last: Option<(u32, u64, u32)>,
+}
+
+impl Collector {
+    fn topic(&mut self, topic: &Arc<str>) -> u32 {
+        let topics = &mut self.decoded.batch.topics;
+        let index = topics.iter().position(|other| other == topic).unwrap_or_else(|| {
+            topics.push(Arc::clone(topic));
+            topics.len() - 1
+        });
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    fn table(&mut self, topic: u32, table: &Arc<TableSchema>) -> u32 {
+        if let Some((last_topic, uid, index)) = self.last
+            && last_topic == topic
+            && uid == table.uid
+        {
+            return index;
+        }
+        let tables = &mut self.decoded.batch.tables;
+        let index = *self.by_uid.entry((topic, table.uid)).or_insert_with(|| {
+            tables.push((topic, Arc::clone(table)));
+            u32::try_from(tables.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.last = Some((topic, table.uid, index));
+        index
+    }
+
+    fn event(&mut self, coordinate: Coordinate, event: Event) {
+        let table = self.table(coordinate.topic, &event.table);
+        let batch = &mut self.decoded.batch;
+        batch.events.push(ChangeEvent {
+            op: event.op,
+            table,
+            before: event.before,
+            after: event.after,
+            origin: event.origin,
+        });
+        batch.coordinates.push(coordinate);
+        batch.keys.push(event.key);
+    }
+
+    fn error(&mut self, fetched: &FetchedRecords, offset: i64, cause: Error) {
+        let (topic, partition) = (&fetched.topic, fetched.partition);
+        let message = format!("decode record {topic}-{partition}@{offset}");
+        let mut error = Error::new(cause.kind(), message);
+        if let Some(remedy) = cause.remedy() {
+            error = error.with_remedy(remedy.to_owned());
+        }
+        self.decoded.errors.push((Arc::clone(topic), partition, offset, error.with_source(cause)));
+    }
+}

@@ -1,0 +1,8 @@
+//! Events through the encoder, and back through the decoder.
+
+mod support;
+
+mod arbitrary;
+mod envelope;
+mod json;
+mod roundtrip;
