@@ -1,8 +1,8 @@
 //! The log in one SQLite file, for one machine.
 //!
-//! One thread writes ([`writer`]): all requests that wait become one transaction, answered when
+//! One thread writes (`writer`): all requests that wait become one transaction, answered when
 //! it is on disk. Readers have connections of their own and see WAL snapshots, so neither waits
-//! for the other. What every append and fetch asks first is in memory ([`catalog`]).
+//! for the other. What every append and fetch asks first is in memory (`catalog`).
 //!
 //! Durability: WAL with `synchronous=FULL`, so that SQLite syncs the WAL before a commit returns,
 //! and an answer is given only after the commit. A crash of the process or of the machine thus
