@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import { topicRate, useLive } from "../api/live";
 import type { Connector, Snapshot } from "../api/model";
 import { bytes, count, DASH, duration, exact, rate } from "../logic/format";
-import { look, shownState } from "../logic/state";
+import { causeOf, look, shownState } from "../logic/state";
 import { Graph } from "../ui/graph";
 import { ConnectorActions } from "../ui/actions";
 import { Icon } from "../ui/icons";
@@ -57,12 +57,7 @@ function Body({ snapshot, picked, pick, stale }: { snapshot: Snapshot; picked: s
   }
   return (
     <>
-      {failed.map((connector) => (
-        <Callout key={connector.name} tone="bad" title={<>{connector.name} has failed</>}>
-          <p className="wrap prose small muted">{(traceOf(connector) ?? "no cause given").slice(0, 280)}</p>
-          <div><Link to={connectorPath(connector.type, connector.name)}>See the cause and what to do</Link></div>
-        </Callout>
-      ))}
+      {failed.map((connector) => <Failed key={connector.name} connector={connector} />)}
       <dl className="stats">
         <Stat label="Captured" value={rate(sum(sources))} unit="rows/s" sub={sources.length > 0 ? running(sources) : "no sources"} title={exact(sum(sources))} stale={stale} />
         <Stat label="Delivered" value={rate(sum(sinks))} unit="rows/s" sub={sinks.length > 0 ? running(sinks) : "no sinks"} title={exact(sum(sinks))} stale={stale} />
@@ -75,6 +70,17 @@ function Body({ snapshot, picked, pick, stale }: { snapshot: Snapshot; picked: s
         {picked && <Panel snapshot={snapshot} id={picked} onClose={() => pick(null)} />}
       </div>
     </>
+  );
+}
+
+/** What is wrong stands first, with what to do. */
+function Failed({ connector }: { connector: Connector }) {
+  const cause = causeOf(traceOf(connector) ?? "no cause was given");
+  return (
+    <Callout tone="bad" title={<Link to={connectorPath(connector.type, connector.name)} style={{ color: "inherit" }}>{connector.name} has failed</Link>}>
+      <p className="wrap">{cause.message}</p>
+      {cause.remedy && <p className="wrap muted"><strong>What to do: </strong>{cause.remedy}</p>}
+    </Callout>
   );
 }
 

@@ -10,7 +10,7 @@ import { Icon, Mark } from "./icons";
 import { connectorPath, topicPath } from "./links";
 
 const LIMIT = 36;
-const CONNECTOR = 58;
+const CONNECTOR = 72;
 const TOPIC = 28;
 const NARROW = 640;
 
