@@ -131,27 +131,22 @@ async fn render(
 }
 
 async fn record_json(state: &ServerState, partition: i32, record: &RecordView<'_>) -> Value {
+    let headers: Vec<(&[u8], Option<&[u8]>)> =
+        record.headers().map(|header| (header.key, header.value)).collect();
     let registry = state.registry().as_ref();
-    let key = lattice_codec::render(registry, record.key()).await;
-    let value = lattice_codec::render(registry, record.value()).await;
-    let header = |header: lattice_log::HeaderView<'_>| {
-        json!({
-            "key": String::from_utf8_lossy(header.key),
-            "value": header.value.map(String::from_utf8_lossy),
-        })
-    };
-    let headers: Vec<Value> = record.headers().map(header).collect();
+    let shown = lattice_codec::render(registry, record.key(), record.value(), &headers).await;
+    let header = |(key, value): &(String, Value)| json!({ "key": key, "value": value });
     let mut body = json!({
         "partition": partition,
         "offset": record.offset(),
         "timestamp_ms": record.timestamp_ms(),
-        "headers": headers,
+        "headers": shown.headers.iter().map(header).collect::<Vec<_>>(),
         "tombstone": record.value().is_none(),
         "op": null,
     });
     // JSON with schemas has the event inside.
-    let event = value.data.get("payload").filter(|_| value.data.get("schema").is_some());
-    let event = event.unwrap_or(&value.data);
+    let event = shown.value.get("payload").filter(|_| shown.value.get("schema").is_some());
+    let event = event.unwrap_or(&shown.value);
     if let Some(op) = event.get("op").and_then(Value::as_str)
         && event.get("source").is_some()
     {
@@ -159,17 +154,23 @@ async fn record_json(state: &ServerState, partition: i32, record: &RecordView<'_
         body["before"] = event.get("before").cloned().unwrap_or_default();
         body["after"] = event.get("after").cloned().unwrap_or_default();
     }
-    body["key"] = decoded_json(key);
-    body["value"] = decoded_json(value);
+    body["key"] = decoded_json(record.key(), shown.key, shown.key_schema_id);
+    body["value"] = decoded_json(record.value(), shown.value, shown.value_schema_id);
     body
 }
 
-fn decoded_json(rendered: lattice_codec::Rendered) -> Value {
-    json!({
-        "format": rendered.format,
-        "schema_id": rendered.schema_id,
-        "data": rendered.data,
-    })
+fn decoded_json(bytes: Option<&[u8]>, data: Value, schema_id: Option<i32>) -> Value {
+    let format = match (bytes, schema_id) {
+        (None, _) => "null",
+        (Some(_), Some(_)) => "avro",
+        (Some(bytes), None) => match std::str::from_utf8(bytes) {
+            Err(_) => "binary",
+            // Rendering gives a text only where the bytes are no JSON, or are a JSON text.
+            Ok(_) if data.is_string() => "text",
+            Ok(_) => "json",
+        },
+    };
+    json!({ "format": format, "schema_id": schema_id, "data": data })
 }
 
 /// A stream's place in a topic.

@@ -1,0 +1,5 @@
+//! The binary as its users meet it: the REST API by table, and the command line.
+
+mod api;
+mod command_line;
+mod contract;
