@@ -54,7 +54,7 @@ function Table({ rows, type, stale, history }: { rows: readonly Connector[]; typ
       <table>
         <thead>
           <tr>
-            <th>Name</th><th>State</th><th className="num hide-s">Rate, last 2 min</th><th className="num">Rows/s</th><th className="num">Lag</th>
+            <th>Name</th><th className="hide-s">State</th><th className="num hide-s">Rate, last 2 min</th><th className="num">Rows/s</th><th className="num">Lag</th>
             <th className="num hide-s">{type === "sink" ? "To deliver" : "Bytes/s"}</th><th className="num hide-s">Topics</th><th className="num hide-s">Dead letters</th><th className="hide-s"><span className="sr">Actions</span></th>
           </tr>
         </thead>
@@ -63,8 +63,8 @@ function Table({ rows, type, stale, history }: { rows: readonly Connector[]; typ
             const dead = connector.tasks.reduce((total, task) => total + task.dead_letters, 0);
             return (
               <tr key={connector.name} className="link">
-                <td><Link className="name wrap" to={connectorPath(type, connector.name)}>{connector.name}</Link><div className="small muted">{connector.title}</div></td>
-                <td><State state={shownState(connector)} /></td>
+                <td><Link className="name wrap" to={connectorPath(type, connector.name)}>{connector.name}</Link><div className="small muted">{connector.title}</div><div className="show-s"><State state={shownState(connector)} /></div></td>
+                <td className="hide-s"><State state={shownState(connector)} /></td>
                 <td className="num hide-s"><span style={{ display: "inline-block" }}><Spark values={history.get(connector.name) ?? []} label={`Rate of ${connector.name}`} /></span></td>
                 <td className="num" title={exact(connector.events_per_s)}>{rate(connector.events_per_s)}</td>
                 <td className="num">{duration(connector.behind_ms)}</td>

@@ -33,15 +33,15 @@ export function TablesCard({ connector }: { connector: Connector }) {
         <table>
           <thead>
             <tr>
-              <th>Table</th><th>State</th>{source && <th style={{ minWidth: 190 }}>Snapshot</th>}
+              <th>Table</th><th className="hide-s">State</th>{source && <th style={{ minWidth: 130 }}>Snapshot</th>}
               <th className="num">{source ? "Changes" : "Rows written"}</th><th className="num hide-s">Rows/s</th><th className="num hide-s">Bytes</th><th className="num hide-s">Errors</th><th className="num hide-s">Last change</th>
             </tr>
           </thead>
           <tbody>
             {rows.map((table) => (
               <tr key={table.name}>
-                <td><span className="name wrap">{table.name}</span>{table.message && <div className="small wrap" style={{ color: table.state === "FAILED" ? "var(--bad)" : "var(--warn)" }}>{table.message}</div>}</td>
-                <td><State state={table.state} /></td>
+                <td><span className="name wrap">{table.name}</span><div className="show-s"><State state={table.state} /></div>{table.message && <div className="small wrap" style={{ color: table.state === "FAILED" ? "var(--bad)" : "var(--warn)" }}>{table.message}</div>}</td>
+                <td className="hide-s"><State state={table.state} /></td>
                 {source && <td><Snapshot table={table} /></td>}
                 <td className="num" title={exact(table.events)}>{exact(table.events)}</td>
                 <td className="num hide-s">{rate(live.tableRates.get(`${connector.name}\n${table.name}`))}</td>
@@ -67,7 +67,7 @@ function Snapshot({ table }: { table: Table }) {
   return (
     <div className="stack" style={{ gap: 3, padding: "3px 0" }}>
       {(known || !active) && <Progress value={shown} max={active ? max : 1} label={`Snapshot of ${table.name}`} />}
-      <span className="small muted nowrap" title={`${exact(table.snapshot_rows)} rows`}>
+      <span className="small muted" title={`${exact(table.snapshot_rows)} rows`}>
         {active ? `${count(table.snapshot_rows)}${table.snapshot_rows_expected > 0 ? ` of about ${count(table.snapshot_rows_expected)}` : ""} rows` : `done, ${count(table.snapshot_rows)} rows`}
         {active && table.snapshot_chunks_expected > 1 && ` · chunk ${table.snapshot_chunks} of ${table.snapshot_chunks_expected}`}
       </span>
