@@ -261,3 +261,17 @@ async fn a_topic_that_was_made_anew_is_read_from_its_beginning_and_said_so() {
     assert!(notes.iter().any(|(topic, _)| *topic == "offsets"), "{notes:?}");
     house.leave().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn json_rows_arrive_like_avro_rows() {
+    let (_ground, house) = House::new().await;
+    let json = "org.apache.kafka.connect.json.JsonConverter";
+    let converters = [("key.converter", json), ("value.converter", json)];
+    house.create_source(&converters).await;
+    house.create_sink(&converters).await;
+    house.script.add_good(0..20);
+    house.target_has(&(0..20).collect::<Vec<_>>()).await;
+    let record = house.first_record(TOPIC).await;
+    assert_eq!(record.value.unwrap().first(), Some(&b'{'));
+    house.leave().await;
+}

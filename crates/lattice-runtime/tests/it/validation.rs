@@ -156,3 +156,17 @@ async fn a_sinks_mapping_is_previewed_by_the_topics_records() {
     assert_eq!(house.worker.tables(&source).await.unwrap()[0].name, "public.orders");
     house.leave().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_converter_is_refused_before_anything_starts() {
+    let (_ground, house) = House::new().await;
+    let pairs = [
+        ("connector.class", "scripted"),
+        ("topic.prefix", "shop"),
+        ("value.converter", "com.example.NoConverter"),
+    ];
+    let created = house.worker.create("shop", config(&pairs), InitialState::Running).await;
+    let text = created.unwrap_err().to_string();
+    assert!(text.contains("value.converter") && text.contains("NoConverter"), "{text}");
+    house.leave().await;
+}
