@@ -4,7 +4,7 @@ import { registry } from "../api/client";
 import { useResource } from "../api/resource";
 import { ComposeTabs } from "../ui/compose";
 import { subjectPath, topicPath } from "../ui/links";
-import { Empty, LoadError, Loading, Search } from "../ui/parts";
+import { Empty, LoadError, Loading, Name, Search } from "../ui/parts";
 import { SchemaVersions } from "../ui/schemas";
 
 /** The topic that a subject is named after, by the usual strategy. */
@@ -30,7 +30,7 @@ export function SchemasPage() {
                 <tbody>
                   {rows.map((subject) => (
                     <tr key={subject} className="link">
-                      <td><Link className="name wrap" to={subjectPath(subject)}>{subject}</Link></td>
+                      <td><Link className="name wrap" to={subjectPath(subject)}><Name text={subject} /></Link></td>
                       <td className="muted">{subject.endsWith("-key") ? "key" : subject.endsWith("-value") ? "value" : "–"}</td>
                       <td className="hide-s">{topicOf(subject) === subject ? "–" : <Link to={topicPath(topicOf(subject))}>{topicOf(subject)}</Link>}</td>
                     </tr>
@@ -54,7 +54,7 @@ export function SchemaPage() {
       <div className="head">
         <div className="grow">
           <nav className="crumb" aria-label="Path"><Link to="/compose/topics">Compose</Link><span aria-hidden="true">/</span><Link to="/compose/schemas">Schemas</Link></nav>
-          <h1>{subject}</h1>
+          <h1><Name text={subject} /></h1>
         </div>
         {level.data && <span className="tag" title="What a new version must be compatible with">{level.data.toLowerCase().replaceAll("_", " ")} compatible</span>}
       </div>

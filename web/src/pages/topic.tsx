@@ -7,7 +7,7 @@ import { bytes, count, exact, plural } from "../logic/format";
 import { Icon } from "../ui/icons";
 import { connectorPath, subjectPath } from "../ui/links";
 import { Messages } from "../ui/messages";
-import { ConfirmDelete, Empty, LoadError, Loading, Stat, Tabs } from "../ui/parts";
+import { ConfirmDelete, Empty, LoadError, Loading, Name, Stat, Tabs } from "../ui/parts";
 import { SchemaVersions } from "../ui/schemas";
 import { useAct } from "../ui/toast";
 
@@ -27,7 +27,7 @@ export function TopicPage() {
       <div className="head">
         <div className="grow">
           <nav className="crumb" aria-label="Path"><Link to="/compose/topics">Compose</Link><span aria-hidden="true">/</span><span>Topic</span></nav>
-          <h1>{topic}</h1>
+          <h1><Name text={topic} /></h1>
         </div>
         {data && <button type="button" className="btn danger" onClick={() => setDeleting(true)}><Icon name="trash" />Delete</button>}
       </div>

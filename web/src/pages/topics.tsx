@@ -6,7 +6,7 @@ import { bytes, count, duration, exact } from "../logic/format";
 import { ComposeTabs } from "../ui/compose";
 import { Icon } from "../ui/icons";
 import { connectorPath, topicPath } from "../ui/links";
-import { Empty, Loading, Search } from "../ui/parts";
+import { Empty, Loading, Name, Search } from "../ui/parts";
 
 const retention = (topic: Topic) => {
   if (topic.cleanup_policy === "compact") return "compacted";
@@ -46,7 +46,7 @@ export function TopicsPage() {
               <tbody>
                 {rows.map((topic) => (
                   <tr key={topic.name} className="link">
-                    <td><Link className="name wrap" to={topicPath(topic.name)}>{topic.name}</Link>{topic.internal && <> <span className="tag">internal</span></>}</td>
+                    <td><Link className="name wrap" to={topicPath(topic.name)}><Name text={topic.name} /></Link>{topic.internal && <> <span className="tag">internal</span></>}</td>
                     <td className="num" title={exact(topic.records)}>{count(topic.records)}</td>
                     <td className="num" title={exact(topic.bytes)}>{bytes(topic.bytes)}</td>
                     <td className="num hide-s">{topic.partitions}</td>

@@ -106,7 +106,7 @@ export function Graph({ snapshot, picked, onPick }: { snapshot: Snapshot; picked
         {width > 0 && width < NARROW && <FlowList snapshot={snapshot} flow={flow} byName={byName} />}
         {width >= NARROW && (
           <>
-            <div className="graph-heads"><h3>Sources</h3><h3>Topics</h3><h3>Sinks</h3></div>
+            <div className="graph-heads"><h2>Sources</h2><h2>Topics</h2><h2>Sinks</h2></div>
             <div className="graph" style={{ height }}>
               <svg className="edges" aria-hidden="true">
                 {flow.edges.map((edge) => {
@@ -152,7 +152,7 @@ function FlowList({ snapshot, flow, byName }: { snapshot: Snapshot; flow: Return
   const topics = new Map(snapshot.topics.map((topic) => [topic.name, topic]));
   const group = (title: string, rows: ReactNode[], empty: string) => (
     <>
-      <h3 style={{ padding: "12px 14px 6px" }}>{title}</h3>
+      <h2 style={{ padding: "12px 14px 6px" }}>{title}</h2>
       <ul className="flow-list">{rows.length > 0 ? rows : <li className="muted small">{empty}</li>}</ul>
     </>
   );

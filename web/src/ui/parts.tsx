@@ -1,5 +1,5 @@
 // The small parts that all pages are made of.
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Fragment, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { exact, rate as rateText } from "../logic/format";
 import { causeOf, look, sqlOf } from "../logic/state";
 import type { Issue } from "../api/model";
@@ -14,6 +14,11 @@ export function State({ state }: { state: string }) {
       {word}
     </span>
   );
+}
+
+/** A dotted name that breaks after its dots rather than anywhere. */
+export function Name({ text }: { text: string }) {
+  return text.split(/(?<=[.-])/).map((part, index) => <Fragment key={index}>{index > 0 && <wbr />}{part}</Fragment>);
 }
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {

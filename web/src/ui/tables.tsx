@@ -4,7 +4,7 @@ import { useLive } from "../api/live";
 import type { Connector, Table } from "../api/model";
 import { ago, bytes, count, exact, instant, rate } from "../logic/format";
 import { look } from "../logic/state";
-import { Empty, Progress, Search, State } from "./parts";
+import { Empty, Name, Progress, Search, State } from "./parts";
 
 export function TablesCard({ connector }: { connector: Connector }) {
   const live = useLive();
@@ -40,7 +40,7 @@ export function TablesCard({ connector }: { connector: Connector }) {
           <tbody>
             {rows.map((table) => (
               <tr key={table.name}>
-                <td><span className="name wrap">{table.name}</span><div className="show-s"><State state={table.state} /></div>{table.message && <div className="small wrap" style={{ color: table.state === "FAILED" ? "var(--bad)" : "var(--warn)" }}>{table.message}</div>}</td>
+                <td><span className="name wrap"><Name text={table.name} /></span><div className="show-s"><State state={table.state} /></div>{table.message && <div className="small wrap" style={{ color: table.state === "FAILED" ? "var(--bad)" : "var(--warn)" }}>{table.message}</div>}</td>
                 <td className="hide-s"><State state={table.state} /></td>
                 {source && <td><Snapshot table={table} /></td>}
                 <td className="num" title={exact(table.events)}>{exact(table.events)}</td>
