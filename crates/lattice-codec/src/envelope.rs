@@ -14,8 +14,6 @@ use crate::{naming::Adjustment, options::MessageForm};
 pub(crate) struct TableSchemas {
     /// `<topic>.Key`; `None`: the table has no key.
     pub(crate) key: Option<Schema>,
-    /// `<topic>.Value`, optional.
-    pub(crate) row: Arc<Schema>,
     /// `<topic>.Envelope`
     pub(crate) envelope: Schema,
 }
@@ -62,7 +60,7 @@ pub(crate) fn of_table(
         ],
     );
     envelope.version = Some(2);
-    Ok(TableSchemas { key, row, envelope })
+    Ok(TableSchemas { key, envelope })
 }
 
 /// The `transaction` member of events.

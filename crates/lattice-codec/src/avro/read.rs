@@ -285,6 +285,10 @@ impl<'a> Input<'a> {
     /// A zig-zag varint.
     #[inline]
     pub(crate) fn long(&mut self) -> Result<i64> {
+        if let [byte @ 0..=0x7f, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(i64::from(byte >> 1) ^ -i64::from(byte & 1));
+        }
         let mut bits = 0_u64;
         for (index, byte) in self.rest.iter().enumerate().take(10) {
             bits |= u64::from(byte & 0x7f) << (7 * index);

@@ -234,6 +234,10 @@ fn write_length(length: usize, out: &mut Vec<u8>) {
 pub(crate) fn write_long(number: i64, out: &mut Vec<u8>) {
     #[allow(clippy::cast_sign_loss)] // zig-zag is a change of bits, not of numbers
     let mut rest = ((number << 1) ^ (number >> 63)) as u64;
+    if rest < 0x80 {
+        #[allow(clippy::cast_possible_truncation)] // less than 128
+        return out.push(rest as u8);
+    }
     let mut bytes = [0_u8; 10];
     let mut len = 0;
     loop {

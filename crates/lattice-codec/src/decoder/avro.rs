@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lattice_core::{
     event::{Column, Op, SnapshotMarker, Span},
-    schema::{Schema as ConnectSchema, Type},
+    schema::Schema as ConnectSchema,
 };
 use lattice_registry::avro::{Kind, NodeId, Record, Schema};
 
@@ -217,9 +217,8 @@ fn mark_of_row(name: &str) -> Mark {
 
 fn row_of(schema: &Schema, row: NodeId, placeholder: &[u8]) -> Result<Arc<AvroRow>, Damage> {
     let connect: ConnectSchema = connect_schema(schema, row)?;
-    let readers = match (Reader::compile(schema, row)?, connect.kind) {
-        (Reader::Record(readers), Type::Struct) => readers,
-        _ => return Err("a row that is no record".into()),
+    let Reader::Record(readers) = Reader::compile(schema, row)? else {
+        return Err("a row that is no record".into());
     };
     let columns = connect
         .fields
@@ -296,7 +295,7 @@ impl Marks {
             Mark::TxId => self.tx_id = long_of(reader, input)?,
             Mark::Pos => self.pos = long_of(reader, input)?,
             Mark::Snapshot => {
-                self.snapshot = text_of(reader, input)?.map(snapshot).unwrap_or_default()
+                self.snapshot = text_of(reader, input)?.map(snapshot).unwrap_or_default();
             }
             Mark::File => {
                 let number = text_of(reader, input)?.and_then(|file| file.rsplit('.').next());

@@ -31,15 +31,18 @@ impl Part {
 /// Topic, value schema, uid of the key's table.
 type RowKey = (Arc<str>, i32, u64);
 
+/// Topic, key schema.
+type KeyName = (Arc<str>, i32);
+
 /// All tables that were made.
 pub(super) struct Tables {
     pub(super) placeholder: Vec<u8>,
     rows: HashMap<RowKey, Arc<TableSchema>>,
-    keys: HashMap<(Arc<str>, i32), Arc<TableSchema>>,
+    keys: HashMap<KeyName, Arc<TableSchema>>,
     singles: HashMap<(Arc<str>, &'static str), Arc<TableSchema>>,
     latest: HashMap<Arc<str>, Arc<TableSchema>>,
     last_row: Option<(RowKey, Arc<TableSchema>)>,
-    last_key: Option<((Arc<str>, i32), Arc<TableSchema>)>,
+    last_key: Option<(KeyName, Arc<TableSchema>)>,
     pub(super) json: super::json::JsonTables,
 }
 

@@ -154,13 +154,13 @@ impl JsonTables {
         let mut columns = known.map(|table| table.columns.clone()).unwrap_or_default();
         let mut grown = known.is_none();
         let whole = if inferred.is_key { "key" } else { "value" };
-        let single = std::iter::once((whole, &json));
         match &json {
             Json::Object(members) => {
-                let members = members.iter().map(|(name, member)| (name.as_str(), member));
-                grown |= members.fold(false, |grown, member| extend(&mut columns, member) || grown);
+                for (name, member) in members {
+                    grown |= extend(&mut columns, (name, member));
+                }
             }
-            _ => grown |= single.fold(false, |grown, member| extend(&mut columns, member) || grown),
+            _ => grown |= extend(&mut columns, (whole, &json)),
         }
         if let Some(table) = known.filter(|_| !grown) {
             return Ok(Arc::clone(table));

@@ -99,22 +99,19 @@ impl Decoder {
     /// Gets the schemas that were not met before. Returns why some cannot be had.
     async fn fetch_schemas(&mut self, records: &[FetchedRecords]) -> Result<HashMap<i32, String>> {
         let mut wanted = Vec::new();
-        let mut last = None;
+        let mut last = [None; 2];
         for fetched in records {
             for record in &fetched.records {
                 let sides = [(self.options.key, record.key), (self.options.value, record.value)];
-                for (converter, span) in sides {
+                for ((converter, span), last) in sides.into_iter().zip(&mut last) {
                     if !matches!(converter, ConverterConfig::Avro { .. }) {
                         continue;
                     }
                     let id = span.and_then(|span| schema_id(span.of(&fetched.data)));
-                    if let Some((id, _)) = id
-                        && last != Some(id)
-                        && !self.schemas.contains_key(&id)
-                        && !wanted.contains(&id)
-                    {
+                    let Some((id, _)) = id.filter(|(id, _)| *last != Some(*id)) else { continue };
+                    *last = Some(id);
+                    if !self.schemas.contains_key(&id) && !wanted.contains(&id) {
                         wanted.push(id);
-                        last = Some(id);
                     }
                 }
             }

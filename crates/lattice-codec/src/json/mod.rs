@@ -8,4 +8,4 @@ mod write;
 pub(crate) use number::{decimal_text, float_text};
 pub(crate) use read::{JsonRow, connect_schema, infer};
 pub(crate) use schema::{plain, schema_text};
-pub(crate) use write::{Node, write_string};
+pub(crate) use write::Node;

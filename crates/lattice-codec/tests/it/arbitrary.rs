@@ -17,7 +17,7 @@ async fn prepared(registry: &Arc<Registry>, extra: &[(&str, &str)]) -> Vec<Recor
     ];
     let row = vec![Value::Int(1), t("hello"), Value::Array(vec![Value::Int(1), Value::Int(2)])];
     let batch = batch("t", columns, vec![0], vec![(Op::Create, None, Some(row))]);
-    encode(registry, &config(extra), &batch).await.unwrap()
+    encode(registry, &config(extra), &batch).await.expect("it encodes")
 }
 
 /// Decodes, and reads every row that came of it.

@@ -1,5 +1,7 @@
 //! A table whose rows are handed over as values, a source block, a sink that collects.
 
+#![allow(clippy::unwrap_used)] // test code: a panic is the failure
+
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -218,10 +220,10 @@ pub(crate) async fn encode(
     Ok(sink.records)
 }
 
-pub(crate) fn fetched(
-    topic: &str,
-    records: &[(Option<Vec<u8>>, Option<Vec<u8>>)],
-) -> FetchedRecords {
+/// A record's key and value.
+pub(crate) type KeyValue = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+pub(crate) fn fetched(topic: &str, records: &[KeyValue]) -> FetchedRecords {
     let mut data = Vec::new();
     let mut add = |part: &Option<Vec<u8>>| {
         part.as_ref().map(|part| {
