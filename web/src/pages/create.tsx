@@ -94,7 +94,7 @@ function Editor({ type, plugin }: { type: ConnectorType; plugin: Plugin }) {
     round.current += 1;
     const mine = round.current;
     try {
-      const answer = await plugins.validate(plugin.class, config);
+      const answer = await plugins.validate(plugin.class, { name: name || "new", ...config });
       if (mine !== round.current) return;
       setFound(new Map(answer.configs.map(({ value }) => [value.name, { errors: value.errors, warnings: value.warnings }])));
     } catch {
@@ -134,7 +134,7 @@ function Editor({ type, plugin }: { type: ConnectorType; plugin: Plugin }) {
       setRefused(error instanceof ApiError ? error.message : String(error));
     }
     setBusy(null);
-    requestAnimationFrame(() => results.current?.scrollIntoView({ block: "nearest", behavior: "smooth" }));
+    requestAnimationFrame(() => results.current?.scrollIntoView({ block: "nearest" }));
   };
 
   if (!start.data) return start.error ? <LoadError what="The form" error={start.error} retry={start.reload} /> : <div className="card"><Loading lines={10} /></div>;

@@ -1,6 +1,7 @@
 // One key of a form: its label, its real name, its control, its documentation, what is wrong.
 import { useId, useState } from "react";
 import { type Definition, looksSecret } from "../logic/form";
+import { causeOf } from "../logic/state";
 import { Icon } from "./icons";
 
 const NUMBERS = new Set(["INT", "SHORT", "LONG", "DOUBLE"]);
@@ -27,16 +28,23 @@ export function Field({ definition, value, errors, warnings, onChange, onLeave }
         </div>
       )}
       <div id={`${id}d`} className="stack" style={{ gap: 2 }}>
-        {errors.map((text) => <span key={text} className="msg bad"><Icon name="cross" />{text}</span>)}
-        {warnings.map((text) => <span key={text} className="msg warn"><Icon name="warn" />{text}</span>)}
+        {errors.map((text) => <span key={text} className="msg bad"><Icon name="cross" />{told(text, definition)}</span>)}
+        {warnings.map((text) => <span key={text} className="msg warn"><Icon name="warn" />{told(text, definition)}</span>)}
         {definition.documentation && <span className="doc">{definition.documentation}</span>}
       </div>
     </div>
   );
 }
 
+/** A message with its remedy, save where the remedy is the documentation that stands below anyway. */
+function told(text: string, definition: Definition): string {
+  const { message, remedy } = causeOf(text);
+  const short = message.startsWith("missing required configuration") ? "a value is required" : message;
+  return remedy === null || remedy === definition.documentation ? short : `${short}: ${remedy}`;
+}
+
 /** A key's name as words, where it has no label of its own. */
 function plain(name: string): string {
-  const words = name.replaceAll(/[._-]/g, " ");
+  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2").replaceAll(/[._-]/g, " ").toLowerCase().replaceAll(/\b(ssl|ca|id|url|sql|ttl)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
