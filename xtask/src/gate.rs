@@ -27,7 +27,7 @@ impl Tally {
     /// Runs one step, says how long it took, and counts it as one if it counts nothing itself.
     fn step(&mut self, name: &str, step: impl FnOnce(&mut Self) -> Result<()>) {
         println!("\n== {name}");
-        let (start, before) = (Instant::now(), self.passed + self.failed);
+        let (start, before, failed) = (Instant::now(), self.passed + self.failed, self.failed);
         let result = step(self);
         let took = seconds(start.elapsed());
         match result {
@@ -36,8 +36,8 @@ impl Tally {
                 println!("== {name}: ok ({took})");
             }
             Err(error) => {
-                self.failed +=
-                    u64::from(self.failures.is_empty() || self.passed + self.failed == before);
+                // A step that could not even count its failures is one.
+                self.failed += u64::from(self.failed == failed);
                 self.failures.push(name.to_owned());
                 println!("== {name}: FAILED ({took}): {error:#}");
             }
@@ -49,7 +49,7 @@ impl Tally {
         if !self.failures.is_empty() {
             println!("failed: {}", self.failures.join(", "));
         }
-        println!("{} passed, {} failed", self.passed, self.failed.max(self.failures.len() as u64));
+        println!("{} passed, {} failed", self.passed, self.failed);
         if self.failures.is_empty() {
             Ok(())
         } else {
@@ -336,6 +336,20 @@ mod tests {
         assert_eq!(js_counts("# tests 4\n# pass 3\n# fail 1\n"), (3, 1));
         assert_eq!(js_counts("  5 passed (3.1s)\n"), (5, 0));
         assert_eq!(js_counts("  1 failed\n  5 passed (3.1s)\n"), (5, 1));
+    }
+
+    #[test]
+    fn a_step_that_fails_counts_once_or_as_often_as_it_says() {
+        let mut tally = Tally::default();
+        tally.step("whole", |_| bail!("it does not start"));
+        tally.step("counted", |tally| {
+            (tally.passed, tally.failed) = (tally.passed + 5, tally.failed + 2);
+            bail!("2 failed")
+        });
+        tally.step("good", |_| Ok(()));
+        assert_eq!((tally.passed, tally.failed), (6, 3));
+        assert_eq!(tally.failures, ["whole", "counted"]);
+        assert!(tally.finish(Instant::now()).is_err());
     }
 
     #[test]
