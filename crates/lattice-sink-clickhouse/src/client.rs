@@ -105,8 +105,11 @@ impl Client {
         chunks: &[Bytes],
         settings: &[(&str, &str)],
     ) -> Result<(), Failure> {
-        let mut query =
-            vec![("database", self.settings.database.as_str()), ("query", sql), ("wait_end_of_query", "1")];
+        let mut query = vec![
+            ("database", self.settings.database.as_str()),
+            ("query", sql),
+            ("wait_end_of_query", "1"),
+        ];
         query.extend(settings);
         let given = self.settings.insert_settings.iter();
         query.extend(given.map(|(name, value)| (name.as_str(), value.as_str())));
@@ -117,9 +120,8 @@ impl Client {
             request = request.header(header::CONTENT_ENCODING, "lz4");
         }
         let body = stream::iter(chunks.into_iter().map(Ok::<_, std::io::Error>));
-        let request = request
-            .header(header::CONTENT_LENGTH, length)
-            .body(reqwest::Body::wrap_stream(body));
+        let request =
+            request.header(header::CONTENT_LENGTH, length).body(reqwest::Body::wrap_stream(body));
         self.send(request, sql).await.map(|_| ())
     }
 
@@ -208,7 +210,8 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig> {
             Error::config(format!("read certificates of \"ssl.ca.location\" ({path}): {error}"))
                 .with_remedy("give a PEM file with the authority's certificate")
         };
-        let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
+        let certificates =
+            CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
         for certificate in certificates {
             let certificate = certificate.map_err(|error| bad(error.to_string()))?;
             roots.add(certificate).map_err(|error| bad(error.to_string()))?;

@@ -235,7 +235,11 @@ pub(crate) static IGNORED: &[Key] = &[
         "rows are never skipped silently; a missing table is created or reported",
     ),
     ignored("jdbcConnectionProperties", KeyType::String, "there is no JDBC driver here"),
-    ignored("tableRefreshInterval", KeyType::Long, "columns are read again when the server says so"),
+    ignored(
+        "tableRefreshInterval",
+        KeyType::Long,
+        "columns are read again when the server says so",
+    ),
     ignored("customInsertFormat", KeyType::Boolean, "rows are always sent as Native blocks"),
     ignored("insertFormat", KeyType::String, "rows are always sent as Native blocks"),
     ignored("bypassRowBinary", KeyType::Boolean, "rows are always sent as Native blocks"),

@@ -381,8 +381,8 @@ fn warn_of_nulls(
     column: &TargetColumn,
     schema: &Schema,
 ) {
-    let holds_null = column.kind.base().1
-        || matches!(column.kind.base().0, ChType::Array(_) | ChType::Map(..));
+    let holds_null =
+        column.kind.base().1 || matches!(column.kind.base().0, ChType::Array(_) | ChType::Map(..));
     if schema.optional && !holds_null {
         let message = format!(
             "field {} may be NULL, and its column in table {table} is {}: rows with NULL are rejected",

@@ -64,7 +64,12 @@ impl Target {
             let mut row = row.into_iter();
             let (name, type_text) = (row.next()?, row.next()?);
             let kind = ChType::parse(&type_text);
-            Some(TargetColumn { name, kind, type_text, default_kind: row.next().unwrap_or_default() })
+            Some(TargetColumn {
+                name,
+                kind,
+                type_text,
+                default_kind: row.next().unwrap_or_default(),
+            })
         };
         Ok(Some(Self::new(columns.into_iter().filter_map(column).collect(), engine)))
     }
@@ -89,9 +94,7 @@ impl Target {
     /// Whether it looks like a table that the sink made: types may be widened.
     pub(crate) fn is_own(&self) -> bool {
         match self.replaces {
-            true => {
-                self.version.as_deref() == Some(VERSION) && self.column(DELETED).is_some()
-            }
+            true => self.version.as_deref() == Some(VERSION) && self.column(DELETED).is_some(),
             false => self.has_place() && self.column(OP).is_some(),
         }
     }
@@ -134,7 +137,9 @@ mod tests {
         assert_eq!(of("MergeTree ORDER BY id"), (false, None, None));
         assert_eq!(of("ReplacingMergeTree ORDER BY id"), (true, None, None));
         assert_eq!(
-            of("ReplacingMergeTree(_version, is_deleted) ORDER BY id SETTINGS index_granularity = 8192"),
+            of(
+                "ReplacingMergeTree(_version, is_deleted) ORDER BY id SETTINGS index_granularity = 8192"
+            ),
             (true, text("_version"), text("is_deleted"))
         );
         assert_eq!(

@@ -22,6 +22,8 @@ pub(crate) enum ChType {
     Float64,
     /// `String`
     String,
+    /// `FixedString(n)`
+    FixedString(usize),
     /// `UUID`
     Uuid,
     /// `Date`
@@ -83,6 +85,7 @@ impl ChType {
             "Float32" => Self::Float32,
             "Float64" => Self::Float64,
             "String" => Self::String,
+            "FixedString" => Self::FixedString(argument(0).parse().unwrap_or(0)),
             "UUID" => Self::Uuid,
             "Date" => Self::Date,
             "Date32" => Self::Date32,
@@ -119,6 +122,7 @@ impl ChType {
             Self::Float32 => plain("Float32"),
             Self::Float64 => plain("Float64"),
             Self::String | Self::Other => plain("String"),
+            Self::FixedString(length) => format!("FixedString({length})"),
             Self::Uuid => plain("UUID"),
             Self::Date => plain("Date"),
             Self::Date32 => plain("Date32"),
@@ -145,6 +149,9 @@ impl ChType {
         if from_null && !to_null {
             return false;
         }
+        if from == to {
+            return to_null && !from_null;
+        }
         match (from, to) {
             (Self::Int { bytes: a, signed: s }, Self::Int { bytes: b, signed: t }) => {
                 b > a && (s == t || *t)
@@ -155,7 +162,7 @@ impl ChType {
                 Self::Decimal { precision: q, scale: t },
             ) => (q, t) != (p, s) && t >= s && q.saturating_sub(*t) >= p.saturating_sub(*s),
             (Self::DateTime64(a), Self::DateTime64(b)) => b > a,
-            (from, to) => from == to && to_null && !from_null,
+            _ => false,
         }
     }
 }
@@ -199,7 +206,7 @@ pub(crate) fn chosen(schema: &Schema, key: bool, profile: &Profile) -> String {
     let wrappable = !base.starts_with("Array(") && !base.starts_with("Map(");
     let nullable = schema.optional && !key && wrappable;
     match (base.strip_prefix("LowCardinality("), nullable) {
-        (Some(inner), true) => format!("LowCardinality(Nullable({})", inner) + ")",
+        (Some(inner), true) => format!("LowCardinality(Nullable({inner})"),
         (_, true) => format!("Nullable({base})"),
         (_, false) => base,
     }
@@ -276,12 +283,18 @@ mod tests {
     #[test]
     fn types_are_read_from_their_texts() {
         let of = ChType::parse;
-        assert_eq!(of("Nullable(DateTime64(6, 'UTC'))"), ChType::Nullable(Box::new(ChType::DateTime64(6))));
+        assert_eq!(
+            of("Nullable(DateTime64(6, 'UTC'))"),
+            ChType::Nullable(Box::new(ChType::DateTime64(6)))
+        );
         assert_eq!(of("LowCardinality(Nullable(String))").wire(), "Nullable(String)");
-        assert_eq!(of("Map(String, Array(Nullable(Int32)))").wire(), "Map(String, Array(Nullable(Int32)))");
+        assert_eq!(
+            of("Map(String, Array(Nullable(Int32)))").wire(),
+            "Map(String, Array(Nullable(Int32)))"
+        );
         let labels = vec![("a,b)".to_owned(), 1), ("it's".to_owned(), -2)];
         assert_eq!(of("Enum8('a,b)' = 1, 'it\\'s' = -2)"), ChType::Enum { bytes: 1, labels });
-        assert_eq!(of("FixedString(4)").wire(), "String");
+        assert_eq!(of("IPv4").wire(), "String");
     }
 
     #[test]

@@ -33,10 +33,9 @@ pub(crate) async fn validate(config: &Config) -> Vec<ConfigIssue> {
             let key = match error.kind() {
                 ErrorKind::Auth => PASSWORD.name,
                 ErrorKind::Config => DATABASE.name,
-                ErrorKind::Transient
-                | ErrorKind::Data
-                | ErrorKind::Schema
-                | ErrorKind::Fatal => HOSTNAME.name,
+                ErrorKind::Transient | ErrorKind::Data | ErrorKind::Schema | ErrorKind::Fatal => {
+                    HOSTNAME.name
+                }
             };
             vec![issue(key, &error)]
         }
@@ -63,9 +62,8 @@ async fn check(config: &Config, settings: &Settings, client: &Client) -> Result<
             "ClickHouse {} is old: timestamps become Int64 microseconds, dates text",
             profile.version
         );
-        issues.push(
-            ConfigIssue::warning(HOSTNAME.name, message).remedy("use version 23.3 or later"),
-        );
+        issues
+            .push(ConfigIssue::warning(HOSTNAME.name, message).remedy("use version 23.3 or later"));
     }
     let topics = config.get("topics").map(|topics| lattice_core::config::split_list(topics));
     for topic in topics.into_iter().flatten() {

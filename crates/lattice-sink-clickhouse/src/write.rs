@@ -254,8 +254,11 @@ impl Table {
             None if settings.auto_create => schema::create(settings, &self.name, &shape, profile),
             None => {
                 let name = full_name(settings, &self.name);
-                return Err(Error::config(format!("table {name} of topic {} does not exist", self.topic))
-                    .with_remedy("create it, or set auto.create to true"));
+                return Err(Error::config(format!(
+                    "table {name} of topic {} does not exist",
+                    self.topic
+                ))
+                .with_remedy("create it, or set auto.create to true"));
             }
             Some(target) if row && settings.evolve => {
                 schema::evolve(settings, &self.name, target, &shape, profile)
@@ -267,14 +270,21 @@ impl Table {
             for statement in &statements {
                 context.client.query(statement).await?;
             }
-            tracing::info!(table = self.name, statements = statements.len(), "table made or evolved");
+            tracing::info!(
+                table = self.name,
+                statements = statements.len(),
+                "table made or evolved"
+            );
             self.reread(context).await?;
             if evolved {
                 self.renew_view(context).await?;
             }
         }
         let Some(target) = &self.target else {
-            return Err(Error::transient(format!("table {} vanished after it was made", self.name)));
+            return Err(Error::transient(format!(
+                "table {} vanished after it was made",
+                self.name
+            )));
         };
         let mut plan = schema::plan(settings, &self.name, target, &shape, profile);
         if !row {
@@ -292,7 +302,8 @@ impl Table {
             return Ok(());
         };
         let names: Vec<String> = target.columns.iter().map(|column| column.name.clone()).collect();
-        for statement in schema::live_view(&context.settings, &self.name, &names, &context.profile) {
+        for statement in schema::live_view(&context.settings, &self.name, &names, &context.profile)
+        {
             context.client.query(&statement).await?;
         }
         Ok(())
@@ -389,7 +400,9 @@ impl Table {
     ) -> Result<()> {
         let mut waiting = vec![(0, set.rows.len())];
         while let Some((start, end)) = waiting.pop() {
-            let Err(failure) = self.insert(context, job, &set, (start, end)).await else { continue };
+            let Err(failure) = self.insert(context, job, &set, (start, end)).await else {
+                continue;
+            };
             if failure.is_shape() {
                 return Err(Error::transient(format!("table {} is not what it was", self.name))
                     .with_remedy("its columns are read again when the task is opened anew")
@@ -441,7 +454,8 @@ impl Table {
         if let Some(token) = &token {
             settings.push(("insert_deduplication_token", token));
         }
-        let names = columns.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
+        let names =
+            columns.iter().map(|column| quoted(&column.name)).collect::<Vec<_>>().join(", ");
         let table = full_name(&context.settings, &self.name);
         let sql = format!("INSERT INTO {table} ({names}) FORMAT Native");
         let mut attempt = 0;
@@ -459,7 +473,10 @@ impl Table {
                 let now = context.latency_ms.load(Ordering::Relaxed);
                 let wider = now.saturating_mul(2).min(WIDEST_LATENCY_MS);
                 context.latency_ms.store(wider, Ordering::Relaxed);
-                context.progress.gauge("sink_batch_latency_ms").store(wider as i64, Ordering::Relaxed);
+                context
+                    .progress
+                    .gauge("sink_batch_latency_ms")
+                    .store(wider as i64, Ordering::Relaxed);
             }
             tracing::warn!(table = self.name, attempt, error = %failure.error, "insert is tried again");
             tokio::time::sleep(Duration::from_millis(200 << attempt)).await;
@@ -479,10 +496,7 @@ impl Table {
             at.map_or((0, 0), |at| (at.partition, at.offset))
         };
         let (first, last) = (at(rows.first()?), at(rows.last()?));
-        Some(format!(
-            "{}-{}-{}-{}-{}-{}",
-            self.topic, first.0, first.1, last.0, last.1, rows.len()
-        ))
+        Some(format!("{}-{}-{}-{}-{}-{}", self.topic, first.0, first.1, last.0, last.1, rows.len()))
     }
 
     /// Rows with values that the source did not send take these from the table's present row.
@@ -500,17 +514,19 @@ impl Table {
             columns.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
         };
         let (key, holes) = (list(&set.key), list(&set.holes));
-        let last = if self.target.as_ref().is_some_and(|target| target.replaces) { "FINAL" } else { "" };
+        let last =
+            if self.target.as_ref().is_some_and(|target| target.replaces) { "FINAL" } else { "" };
         client.query(&format!("DROP TABLE IF EXISTS {stage}")).await?;
-        let make = format!("CREATE TABLE {stage} ENGINE = Memory AS SELECT {names} FROM {table} WHERE 0");
+        let make =
+            format!("CREATE TABLE {stage} ENGINE = Memory AS SELECT {names} FROM {table} WHERE 0");
         client.query(&make).await?;
         let fill = format!("INSERT INTO {stage} ({names}) FORMAT Native");
         let mut sent = client.insert(&fill, chunks, context.profile.insert).await;
         if sent.is_ok() {
             let join = format!(
                 "INSERT INTO {table} ({names}, {holes}) SELECT {names}, {holes} \
-                 FROM (SELECT {names} FROM {stage}) ANY LEFT JOIN \
-                 (SELECT {key}, {holes} FROM {table} {last} WHERE ({key}) IN (SELECT {key} FROM {stage})) \
+                 FROM (SELECT {names} FROM {stage}) AS sent ANY LEFT JOIN \
+                 (SELECT {key}, {holes} FROM {table} {last} WHERE ({key}) IN (SELECT {key} FROM {stage})) AS present \
                  USING ({key})"
             );
             sent = client.query(&join).await.map(|_| ());
@@ -520,7 +536,11 @@ impl Table {
     }
 
     /// Deletes by statement, in tables whose rows cannot be marked.
-    async fn delete(&self, context: &Context, deletes: &[(Vec<String>, String, u64)]) -> Result<()> {
+    async fn delete(
+        &self,
+        context: &Context,
+        deletes: &[(Vec<String>, String, u64)],
+    ) -> Result<()> {
         for group in deletes.chunks(1000) {
             let Some((key, _, _)) = group.first().filter(|(key, _, _)| !key.is_empty()) else {
                 continue;

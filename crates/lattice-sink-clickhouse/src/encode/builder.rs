@@ -26,17 +26,31 @@ pub(crate) type Refusal = String;
 #[derive(Debug, Clone)]
 enum Form {
     /// Whole numbers of a width, within a range.
-    Int { bytes: usize, low: i128, high: i128 },
+    Int {
+        bytes: usize,
+        low: i128,
+        high: i128,
+    },
     Float32,
     Float64,
     /// Text and bytes as they are.
     Raw,
     /// Any value as text.
     Text(Arc<Schema>),
+    /// Text and bytes of at most this length, filled up with zeros.
+    Padded(usize),
     Uuid,
     Moment(Moment),
-    Decimal { bytes: usize, precision: u32, scale: i64, from: i64 },
-    Enum { bytes: usize, labels: HashMap<Box<[u8]>, i16> },
+    Decimal {
+        bytes: usize,
+        precision: u32,
+        scale: i64,
+        from: i64,
+    },
+    Enum {
+        bytes: usize,
+        labels: HashMap<Box<[u8]>, i16>,
+    },
     Array,
     Map,
 }
@@ -168,7 +182,9 @@ impl Builder {
             return Err("NULL, and the column is not Nullable".to_owned());
         }
         self.default_row();
-        if self.nullable && let Some(null) = self.nulls.last_mut() {
+        if self.nullable
+            && let Some(null) = self.nulls.last_mut()
+        {
             *null = 1;
         }
         Ok(())
@@ -201,6 +217,7 @@ impl Builder {
             Form::Float64 | Form::Array | Form::Map => 8,
             Form::Moment(moment) => moment.bytes,
             Form::Uuid => 16,
+            Form::Padded(length) => *length,
             Form::Raw | Form::Text(_) => 0,
         }
     }
@@ -259,18 +276,28 @@ impl Builder {
                 let text = text::render(schema, value);
                 put_text(&mut self.data, text.as_bytes());
             }
+            (Form::Padded(length), Value::Text(text)) => {
+                let end = self.data.len() + length;
+                put_padded(&mut self.data, text.as_bytes(), end)?;
+            }
+            (Form::Padded(length), Value::Bytes(bytes)) => {
+                let end = self.data.len() + length;
+                put_padded(&mut self.data, bytes.as_slice(), end)?;
+            }
             (Form::Uuid, Value::Text(text)) => match uuid(text.as_bytes()) {
                 Some(bytes) => self.data.extend_from_slice(&bytes),
                 None => return Err("not a UUID".to_owned()),
             },
             (Form::Decimal { .. }, value) => return self.append_decimal(value),
-            (Form::Enum { bytes, labels }, Value::Text(text)) => match labels.get(text.as_bytes()) {
-                Some(number) => {
-                    let bytes = *bytes;
-                    self.data.extend_from_slice(&number.to_le_bytes()[..bytes]);
+            (Form::Enum { bytes, labels }, Value::Text(text)) => {
+                match labels.get(text.as_bytes()) {
+                    Some(number) => {
+                        let bytes = *bytes;
+                        self.data.extend_from_slice(&number.to_le_bytes()[..bytes]);
+                    }
+                    None => return Err("no label of the column's Enum".to_owned()),
                 }
-                None => return Err("no label of the column's Enum".to_owned()),
-            },
+            }
             (Form::Array, Value::Array(items)) => {
                 self.append_items(items.iter().map(std::slice::from_ref))?;
             }
@@ -321,7 +348,9 @@ impl Builder {
             return Ok(true);
         }
         let read = match value {
-            Value::Bytes(unscaled) => Wide::from_bytes(unscaled.as_slice()).map(|wide| (wide, from)),
+            Value::Bytes(unscaled) => {
+                Wide::from_bytes(unscaled.as_slice()).map(|wide| (wide, from))
+            }
             Value::Int(number) => Wide::from_bytes(&number.to_be_bytes()).map(|wide| (wide, 0)),
             Value::Text(text) => Wide::from_text(text.as_str()),
             Value::Struct(fields) => match fields.as_slice() {
@@ -448,6 +477,9 @@ fn form(schema: &Arc<Schema>, target: &ChType, profile: &Profile) -> Option<Form
             Form::Float64
         }
         ChType::String | ChType::Other => string_form(schema),
+        ChType::FixedString(length) if matches!(schema.kind, Type::String | Type::Bytes) => {
+            Form::Padded(*length)
+        }
         ChType::Uuid if schema.kind == Type::String => Form::Uuid,
         ChType::Decimal { precision, scale } if *precision >= 1 => {
             let variable = schema.semantic() == "io.debezium.data.VariableScaleDecimal";
@@ -479,6 +511,15 @@ fn string_form(schema: &Arc<Schema>) -> Form {
         Type::Bytes if !bits && !decimal => Form::Raw,
         _ => Form::Text(Arc::clone(schema)),
     }
+}
+
+fn put_padded(out: &mut Vec<u8>, bytes: &[u8], end: usize) -> Result<(), Refusal> {
+    if out.len() + bytes.len() > end {
+        return Err(format!("{} bytes are too many for the column", bytes.len()));
+    }
+    out.extend_from_slice(bytes);
+    out.resize(end, 0);
+    Ok(())
 }
 
 /// A length in seven-bit groups, then the bytes.

@@ -103,8 +103,13 @@ struct Seen {
 
 /// Encodes a job's events.
 pub(crate) fn encode(job: &Job) -> Encoded {
-    let mut press =
-        Press { job, open: Vec::new(), out: Encoded::default(), seen: HashMap::new(), held: Vec::new() };
+    let mut press = Press {
+        job,
+        open: Vec::new(),
+        out: Encoded::default(),
+        seen: HashMap::new(),
+        held: Vec::new(),
+    };
     let mut values = Vec::new();
     let mut key = Vec::new();
     let mut take = |place: &Place| press.take(*place, &mut values, &mut key);
@@ -137,7 +142,12 @@ impl<'b> Press<'b> {
         let batch = &self.job.batches[place.batch as usize];
         let Some(at) = batch.coordinates.get(place.event as usize) else { return };
         let topic = Arc::clone(&self.job.topic);
-        self.out.rejected.push(Rejected { topic, partition: at.partition, offset: at.offset, error });
+        self.out.rejected.push(Rejected {
+            topic,
+            partition: at.partition,
+            offset: at.offset,
+            error,
+        });
     }
 
     /// The row that an event means for the table; `None`: none.
@@ -260,11 +270,11 @@ impl<'b> Press<'b> {
     /// Appends a row to its set.
     fn push(&mut self, row: Row<'b>, values: &[Value<'b>]) -> Result<()> {
         let Some(plan) = self.job.plans.get(&row.schema.uid) else { return Ok(()) };
-        let as_row = !row.deleted
-            || plan.marks_deletes()
-            || (plan.tells_op() && !self.job.replaces);
+        let as_row =
+            !row.deleted || plan.marks_deletes() || (plan.tells_op() && !self.job.replaces);
         if !as_row {
-            let tuple: Vec<_> = row.schema.key.iter().map(|at| key_literal(values.get(*at))).collect();
+            let tuple: Vec<_> =
+                row.schema.key.iter().map(|at| key_literal(values.get(*at))).collect();
             let tuple = format!("({})", tuple.join(", "));
             self.out.deletes.push((plan.key.clone(), tuple, row.version));
             return Ok(());
@@ -278,7 +288,8 @@ impl<'b> Press<'b> {
         } else {
             Vec::new()
         };
-        let found = self.open.iter().position(|open| open.uid == row.schema.uid && open.holes == holes);
+        let found =
+            self.open.iter().position(|open| open.uid == row.schema.uid && open.holes == holes);
         let at = found.unwrap_or_else(|| {
             self.open.push(Open::new(row.schema.uid, Arc::clone(plan), holes));
             self.open.len() - 1

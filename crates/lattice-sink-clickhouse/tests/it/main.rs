@@ -1,0 +1,7 @@
+//! The sink against both real engines: a current one, and the old 18.16.
+
+mod columns;
+mod delivery;
+mod fixture;
+mod rows;
+mod values;
