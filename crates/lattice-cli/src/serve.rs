@@ -41,6 +41,8 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     .map_err(told)?;
     tracing::info!(
         %address, data = %serve.data.display(), version = env!("CARGO_PKG_VERSION"),
+        partitions = serve.partitions, retention_hours = serve.retention_hours,
+        allowed_hosts = ?serve.allow_hosts, log = serve.log,
         "lattice serves; the console is at http://{address}"
     );
     let parts = Parts {

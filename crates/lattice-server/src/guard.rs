@@ -2,7 +2,7 @@
 //!
 //! A page in the user's browser can send requests to loopback; the `Origin` header tells. DNS
 //! rebinding makes the page's own name point here; the `Host` header tells. Programs that are no
-//! browsers send no `Origin` and are not concerned.
+//! browsers send neither `Origin` nor a browser's `User-Agent` and are not concerned.
 
 use std::net::IpAddr;
 
@@ -28,7 +28,12 @@ pub(crate) async fn same_origin(
 
 fn check(method: &Method, headers: &HeaderMap, allowed: &[String]) -> Result<(), Refusal> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some(origin) = text(header::ORIGIN) else { return Ok(()) };
+    let origin = text(header::ORIGIN);
+    // A page that reads from its own (rebound) name sends no Origin; every browser calls itself so.
+    let browser = text(header::USER_AGENT).is_some_and(|agent| agent.starts_with("Mozilla/"));
+    if origin.is_none() && !browser {
+        return Ok(());
+    }
     let forbid = |message: String| Err(Refusal::new(StatusCode::FORBIDDEN, message));
     let host = text(header::HOST).unwrap_or_default();
     if !is_known(host, allowed) {
@@ -36,6 +41,7 @@ fn check(method: &Method, headers: &HeaderMap, allowed: &[String]) -> Result<(),
             "calls from browsers under the name \"{host}\" are refused; allow it with --allow-host"
         ));
     }
+    let Some(origin) = origin else { return Ok(()) };
     let safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let from = origin.split_once("://").map_or(origin, |(_, rest)| rest);
     if !safe && from != host {
@@ -65,6 +71,15 @@ mod tests {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
         headers
+    }
+
+    #[test]
+    fn a_rebound_page_may_not_read_either() {
+        for (host, passes) in [("evil.example:8083", false), ("127.0.0.1:8083", true)] {
+            let mut headers = headers(host, None);
+            headers.insert(header::USER_AGENT, "Mozilla/5.0 (X11)".parse().unwrap());
+            assert_eq!(check(&Method::GET, &headers, &[]).is_ok(), passes, "{host}");
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub fn router(state: ServerState) -> Router {
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::map_response(told_in_json))
         .layer(middleware::from_fn_with_state(state, guard::same_origin));
     Router::new().fallback_service(tower::service_fn(move |request: Request| {
         routes.clone().oneshot(without_trailing_slash(request))
@@ -52,6 +53,24 @@ fn without_trailing_slash(mut request: Request<Body>) -> Request<Body> {
         }
     }
     request
+}
+
+/// The longest reason that is carried over. Units: bytes. The framework's own are one line.
+const MAX_REASON: usize = 4096;
+
+/// Gives the framework's own refusals (a path or query it cannot read, a body too large) the
+/// error body that every other refusal has.
+async fn told_in_json(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let plain = kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if !(status.is_client_error() || status.is_server_error()) || !plain {
+        return response;
+    }
+    let reason = axum::body::to_bytes(response.into_body(), MAX_REASON).await.unwrap_or_default();
+    let reason = String::from_utf8_lossy(&reason);
+    let reason = if reason.is_empty() { "the request cannot be answered" } else { &*reason };
+    Refusal::new(status, format!("HTTP {status}: {reason}")).into_response()
 }
 
 async fn openapi() -> Response {

@@ -1,6 +1,8 @@
 //! `lattice topics …` and `lattice tail`.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -48,7 +50,15 @@ async fn list(server: &Server, global: &Global, all: bool) -> Result<()> {
     Ok(())
 }
 
-/// Prints records: what is there from `from` on, then what arrives, until `limit`.
+/// How long to wait before asking again for records that are not there yet.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// What one answer may bring.
+const PAGE: usize = 1000;
+
+/// Prints records: what is there from `from` on (else only new ones), then what arrives, until
+/// `limit`. Reads by offsets rather than from the server's stream, which passes over what a
+/// person could not read: programs that read the output miss nothing.
 pub(super) async fn tail(
     server: &Server,
     global: &Global,
@@ -57,27 +67,49 @@ pub(super) async fn tail(
     limit: Option<usize>,
 ) -> Result<()> {
     let base = format!("/api/v1/topics/{}", segment(topic));
+    let mut places = places(&server.get(&base).await?, from)?;
     let mut left = limit.unwrap_or(usize::MAX);
-    if let Some(from) = from {
-        let path = format!("{base}/messages?from={}&limit={}", segment(from), left.min(1000));
-        let page = server.get(&path).await?;
-        for record in page["records"].as_array().into_iter().flatten() {
-            print_record(global, record)?;
-            left = left.saturating_sub(1);
+    while left > 0 {
+        let mut found = false;
+        for (partition, next) in &mut places {
+            let path = format!(
+                "{base}/messages?partition={partition}&from={next}&limit={}",
+                left.min(PAGE)
+            );
+            let page = server.get(&path).await?;
+            for record in page["records"].as_array().into_iter().flatten() {
+                print_record(global, record)?;
+                // A page is in the order of time, which need not be that of offsets.
+                *next = (*next).max(record["offset"].as_i64().unwrap_or(*next) + 1);
+                left -= 1;
+                found = true;
+            }
+            if left == 0 {
+                return Ok(());
+            }
+        }
+        if !found {
+            tokio::time::sleep(PERIOD).await;
         }
     }
-    if left == 0 {
-        return Ok(());
+    Ok(())
+}
+
+/// Partitions of a topic with the offset to begin at.
+fn places(topic: &Value, from: Option<&str>) -> Result<Vec<(i64, i64)>> {
+    let mut places = Vec::new();
+    for partition in topic["partitions"].as_array().into_iter().flatten() {
+        let number = |member: &str| partition[member].as_i64().unwrap_or(0);
+        let offset = match from {
+            None | Some("latest") => number("end_offset"),
+            Some("earliest") => number("log_start_offset"),
+            Some(text) => text
+                .parse()
+                .with_context(|| format!("--from {text} is neither earliest nor an offset"))?,
+        };
+        places.push((number("partition"), offset));
     }
-    server
-        .events(&format!("{base}/stream"), |event, record| {
-            if event == "record" {
-                print_record(global, &record)?;
-                left -= 1;
-            }
-            Ok(left > 0)
-        })
-        .await
+    Ok(places)
 }
 
 fn print_record(global: &Global, record: &Value) -> Result<()> {

@@ -2,17 +2,16 @@
 
 use axum::{body::Bytes, extract::State, http::HeaderMap};
 use lattice_core::{
-    config::{Config, Severity},
+    config::Severity,
     connector::TableInfo,
     schema::{Schema, Type},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 use super::views;
 use crate::{
-    answer::{Answer, Json, body},
+    answer::{Answer, Json, Refusal, body},
     connect::create_body,
     state::ServerState,
 };
@@ -84,9 +83,8 @@ fn schema_text(schema: &Schema) -> String {
 }
 
 #[derive(Deserialize)]
-struct PreviewBody {
-    config: BTreeMap<String, String>,
-    topic: String,
+struct TopicBody {
+    topic: Option<String>,
 }
 
 pub(crate) async fn preview(
@@ -94,9 +92,13 @@ pub(crate) async fn preview(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Answer {
-    let body: PreviewBody = body(&headers, &bytes)?;
-    let config = Config::new(body.config);
-    let preview = state.worker().preview(&config, &body.topic).await?;
+    let wanted: TopicBody = body(&headers, &bytes)?;
+    let Some(topic) = wanted.topic else {
+        return Err(Refusal::bad("the body names no \"topic\""));
+    };
+    // By the connector's name, masks of secrets become the stored ones.
+    let (_, config, _) = create_body(&state, &headers, &bytes).await?;
+    let preview = state.worker().preview(&config, &topic).await?;
     let column = |[field, field_type, column, column_type]: &[String; 4]| {
         json!({
             "field": field, "field_type": field_type,

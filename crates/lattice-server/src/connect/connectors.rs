@@ -67,7 +67,11 @@ fn flat(map: Map<String, Value>) -> Answer<Config> {
             Value::String(text) => text,
             Value::Number(number) => number.to_string(),
             Value::Bool(flag) => flag.to_string(),
-            Value::Null => continue,
+            Value::Null => {
+                return Err(Refusal::bad(format!(
+                    "configuration \"{key}\" is null: leave the key out; only PATCH removes a key by null"
+                )));
+            }
             Value::Array(_) | Value::Object(_) => {
                 return Err(Refusal::bad(format!(
                     "configuration \"{key}\" must be a text, a number or a boolean; write lists as comma-separated text"
@@ -224,11 +228,11 @@ pub(crate) async fn patch_config(
     bytes: Bytes,
 ) -> Answer {
     let given: Map<String, Value> = body(&headers, &bytes)?;
-    let removed: Vec<String> =
-        given.iter().filter(|(_, value)| value.is_null()).map(|(key, _)| key.clone()).collect();
+    let (removed, given): (Map<String, Value>, Map<String, Value>) =
+        given.into_iter().partition(|(_, value)| value.is_null());
     let config = flat(given)?;
     let set = config.iter().map(|(key, value)| (key.to_owned(), Some(value.to_owned())));
-    let patch = set.chain(removed.into_iter().map(|key| (key, None))).collect();
+    let patch = set.chain(removed.into_iter().map(|(key, _)| (key, None))).collect();
     let info = state.worker().patch_config(&name, patch).await?;
     Ok(Json(info_json(&state, &info)))
 }
