@@ -1,6 +1,12 @@
 //! ClickHouse over HTTP: statements, inserts, and what its errors mean.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -110,6 +116,8 @@ impl Client {
             ("query", sql),
             ("wait_end_of_query", "1"),
         ];
+        let id = query_id();
+        query.push(("query_id", &id));
         query.extend(settings);
         let given = self.settings.insert_settings.iter();
         query.extend(given.map(|(name, value)| (name.as_str(), value.as_str())));
@@ -181,6 +189,13 @@ impl Client {
         };
         Failure { code, error }
     }
+}
+
+/// A name of an attempt, by which it is found in the server's query log.
+fn query_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("lattice-{now:x}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The number in `Code: N`, which servers before the exception header have alone.

@@ -65,7 +65,7 @@ async fn check(config: &Config, settings: &Settings, client: &Client) -> Result<
         issues
             .push(ConfigIssue::warning(HOSTNAME.name, message).remedy("use version 23.3 or later"));
     }
-    let topics = config.get("topics").map(|topics| lattice_core::config::split_list(topics));
+    let topics = config.get("topics").map(lattice_core::config::split_list);
     for topic in topics.into_iter().flatten() {
         let table = settings.table_of(&topic);
         match Target::read(client, &settings.database, &table).await? {

@@ -259,10 +259,9 @@ impl<'b> Press<'b> {
         }
         if !later.values.iter().any(|value| matches!(value, Value::Unchanged))
             && let Some(later) = self.held[held].take()
+            && let Err(error) = self.push(later.row, &later.values)
         {
-            if let Err(error) = self.push(later.row, &later.values) {
-                self.reject(later.row.place, error);
-            }
+            self.reject(later.row.place, error);
         }
         Ok(())
     }
