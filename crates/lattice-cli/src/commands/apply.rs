@@ -30,7 +30,11 @@ pub(super) async fn apply(
         let path = format!("/connectors/{}/config", segment(&name));
         let (status, current) = server.call(Method::GET, &path, None).await?;
         let action = match status {
-            StatusCode::OK if same(&current, &name, &config) => "unchanged",
+            StatusCode::OK if same(&current, &name, &config) => match masks(&current, &config) {
+                // Only the server can compare what it shows masked.
+                true if !same_secrets(server, &name, &config).await? => "updated",
+                _ => "unchanged",
+            },
             StatusCode::OK => "updated",
             StatusCode::NOT_FOUND => "created",
             _ => bail!("{name}: {}", text(&current, "message")),
@@ -51,18 +55,36 @@ pub(super) async fn apply(
     Ok(())
 }
 
-/// Whether a file says what the server has. A masked secret cannot be compared: it counts as
-/// different unless the file refers to it (`${env:…}`), which is shown as it is.
+/// What the server shows in the place of a secret that was written out.
+const MASK: &str = lattice_core::secret::MASK;
+
+/// Whether a file says what the server has, as far as the server shows it.
 fn same(current: &Value, name: &str, config: &Map<String, Value>) -> bool {
     let Some(current) = current.as_object() else { return false };
-    let without_name = |map: &Map<String, Value>| {
+    let known = |map: &Map<String, Value>| {
         let mut map = map.clone();
         if map.get("name").is_some_and(|given| given == name) {
             map.remove("name");
         }
+        for (key, shown) in &mut map {
+            if current.get(key).is_some_and(|value| value == MASK) {
+                *shown = MASK.into();
+            }
+        }
         map
     };
-    without_name(current) == without_name(config)
+    known(current) == known(config)
+}
+
+/// Whether the server masks something that the file writes out.
+fn masks(current: &Value, config: &Map<String, Value>) -> bool {
+    config.iter().any(|(key, value)| current[key] == MASK && value != MASK)
+}
+
+async fn same_secrets(server: &Server, name: &str, config: &Map<String, Value>) -> Result<bool> {
+    let body = json!({ "name": name, "config": config });
+    let result = server.ask(Method::POST, "/api/v1/check", Some(&body)).await?;
+    Ok(result["unchanged"] == true)
 }
 
 /// Runs the preflight of every connector; fails when one has an error.

@@ -23,11 +23,20 @@ pub(crate) async fn check(
 ) -> Answer {
     let (name, mut config, _) = create_body(&state, &headers, &bytes).await?;
     if !name.is_empty() {
-        config.set("name", name);
+        config.set("name", name.clone());
     }
     let issues = state.worker().check(&config).await;
     let ok = issues.iter().all(|issue| issue.severity != Severity::Error);
-    Ok(Json(json!({ "ok": ok, "issues": issues.iter().map(views::issue).collect::<Vec<_>>() })))
+    // Clients see masks where secrets are; only here can a written-out secret be compared.
+    let unchanged = match state.worker().connector(&name).await {
+        Ok(stored) => stored.config == config,
+        Err(_) => false,
+    };
+    Ok(Json(json!({
+        "ok": ok,
+        "issues": issues.iter().map(views::issue).collect::<Vec<_>>(),
+        "unchanged": unchanged,
+    })))
 }
 
 pub(crate) async fn tables(

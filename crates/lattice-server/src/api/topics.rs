@@ -44,7 +44,7 @@ pub(crate) async fn detail(State(state): State<ServerState>, Path(name): Path<St
         .connectors
         .iter()
         .filter(|connector| connector.status.kind.as_str() == "source")
-        .filter(|connector| connector.topics.iter().any(|topic| *topic == name))
+        .filter(|connector| connector.topics.contains(&name))
         .map(|connector| connector.status.name.as_str())
         .collect();
     Ok(Json(json!({

@@ -136,7 +136,9 @@ async fn a_mask_that_comes_back_keeps_the_stored_secret() {
     assert_eq!(told.status.as_u16(), 200, "{}", told.text);
     let body = json!({"name": "c", "config": shown});
     let told = house.call("POST", "/api/v1/check", &body).await;
-    assert_eq!(told.json()["ok"], true, "{}", told.text);
+    assert_eq!((&told.json()["ok"], &told.json()["unchanged"]), (&json!(true), &json!(true)));
+    let body = json!({"name": "c", "config": {"topic.prefix": "q"}});
+    assert_eq!(house.call("POST", "/api/v1/check", &body).await.json()["unchanged"], false);
     for path in [
         "/connectors/c",
         "/connectors/c/tasks",
