@@ -6,7 +6,7 @@ use crate::protocol::backend::{ErrorFields, error_fields};
 
 /// The server's own words, as the cause of an [`Error`].
 #[derive(Debug)]
-pub struct ServerError(pub ErrorFields);
+pub(super) struct ServerError(pub(super) ErrorFields);
 
 impl std::fmt::Display for ServerError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -14,6 +14,7 @@ use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 pub use error::server_error;
+pub(crate) use error::{LOST_SLOT, sqlstate};
 pub use socket::{ReadHalf, Socket, WriteHalf};
 
 use crate::protocol::{backend, backend::Frame};

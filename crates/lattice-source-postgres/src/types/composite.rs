@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn dimensions_are_flattened_and_bounds_dropped_but_no_element_is_lost() {
-        let ints = |raw: &[u8]| array(raw, &Decoder::Int, b',').unwrap();
+        let ints = |raw: &'static [u8]| array(raw, &Decoder::Int, b',').unwrap();
         let expected = |numbers: &[i64]| Value::Array(numbers.iter().copied().map(Value::Int).collect());
         assert_eq!(ints(b"{{1,2},{3,4}}"), expected(&[1, 2, 3, 4]));
         assert_eq!(ints(b"[0:1]={7,8}"), expected(&[7, 8]));

@@ -1,0 +1,134 @@
+//! The `source` block of events. Source: Debezium's `PostgresSourceInfoStructMaker`, 3.6.
+
+use std::{io::Write, sync::Arc};
+
+use lattice_core::{
+    event::{Origin, SourceInfo, TableId},
+    schema::{Field, Schema, Type},
+    value::{Text, Value},
+};
+
+/// The version that events name: the one whose shape they have.
+pub const VERSION: &str = "3.6.1.Final";
+
+const MARKERS: &str = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
+
+/// Gives the `source` block.
+#[derive(Debug)]
+pub struct PostgresInfo {
+    schema: Arc<Schema>,
+    name: Arc<str>,
+}
+
+impl PostgresInfo {
+    /// For the server named `prefix`.
+    #[must_use]
+    pub fn new(prefix: &str) -> Self {
+        let text = || Schema::new(Type::String);
+        let long = || Schema::new(Type::Int64);
+        let snapshot = text()
+            .optional()
+            .named("io.debezium.data.Enum", 1)
+            .parameter("allowed", MARKERS)
+            .with_default(Value::text("false"));
+        let fields = vec![
+            Field::new("version", text()),
+            Field::new("connector", text()),
+            Field::new("name", text()),
+            Field::new("ts_ms", long()),
+            Field::new("snapshot", snapshot),
+            Field::new("db", text()),
+            Field::new("sequence", text().optional()),
+            Field::new("ts_us", long().optional()),
+            Field::new("ts_ns", long().optional()),
+            Field::new("schema", text()),
+            Field::new("table", text()),
+            Field::new("txId", long().optional()),
+            Field::new("lsn", long().optional()),
+            Field::new("xmin", long().optional()),
+            Field::new("origin", text().optional()),
+            Field::new("origin_lsn", long().optional()),
+        ];
+        let schema = Schema { fields, ..Schema::new(Type::Struct) }
+            .named("io.debezium.connector.postgresql.Source", 1);
+        Self { schema: Arc::new(schema), name: prefix.into() }
+    }
+}
+
+impl SourceInfo for PostgresInfo {
+    fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    fn values<'a>(&'a self, table: &'a TableId, origin: &'a Origin, out: &mut Vec<Value<'a>>) {
+        let number = |number: Option<u64>| {
+            number.map_or(Value::Null, |number| Value::Int(number.cast_signed()))
+        };
+        out.extend([
+            Value::text(VERSION),
+            Value::text("postgresql"),
+            Value::text(&self.name),
+            Value::Int(origin.ts_us.div_euclid(1000)),
+            Value::text(origin.snapshot.as_str()),
+            Value::text(&table.database),
+            sequence(origin),
+            Value::Int(origin.ts_us),
+            Value::Int(origin.ts_us.saturating_mul(1000)),
+            Value::text(&table.schema),
+            Value::text(&table.table),
+            number(origin.tx_id),
+            number(origin.lsn),
+            Value::Null,
+            origin.extra.as_deref().map_or(Value::Null, Value::text),
+            Value::Null,
+        ]);
+    }
+}
+
+/// `["<last commit>","<this>"]`, on the stack: two LSNs of 20 digits fit.
+fn sequence(origin: &Origin) -> Value<'static> {
+    let mut bytes = [0; 64];
+    let mut rest = bytes.as_mut_slice();
+    let last = match origin.last_commit_lsn {
+        Some(last) => write!(rest, "[\"{last}\","),
+        None => write!(rest, "[null,"),
+    };
+    let this = match origin.lsn {
+        Some(lsn) => write!(rest, "\"{lsn}\"]"),
+        None => write!(rest, "null]"),
+    };
+    let left = rest.len();
+    if last.is_err() || this.is_err() {
+        return Value::Null;
+    }
+    let text = bytes.get(..bytes.len() - left).and_then(|text| std::str::from_utf8(text).ok());
+    text.map_or(Value::Null, |text| Value::Text(Text::copied(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lattice_core::event::SnapshotMarker;
+
+    #[test]
+    fn the_block_has_a_value_for_every_field_in_order() {
+        let info = PostgresInfo::new("shop");
+        let table = TableId { database: "d".into(), schema: "s".into(), table: "t".into() };
+        let origin = Origin {
+            ts_us: 1_500_000,
+            tx_id: Some(7),
+            lsn: Some(24_023_128),
+            last_commit_lsn: None,
+            snapshot: SnapshotMarker::First,
+            extra: None,
+        };
+        let mut values = Vec::new();
+        info.values(&table, &origin, &mut values);
+        assert_eq!(values.len(), info.schema().fields.len());
+        let named = |name: &str| values[info.schema().field_index(name).unwrap()].clone();
+        assert_eq!(named("sequence"), Value::text("[null,\"24023128\"]"));
+        assert_eq!(named("ts_ms"), Value::Int(1500));
+        assert_eq!(named("snapshot"), Value::text("first"));
+        assert_eq!(named("lsn"), Value::Int(24_023_128));
+    }
+}

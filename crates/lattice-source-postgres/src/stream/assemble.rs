@@ -1,0 +1,432 @@
+//! From messages to events: transactions, positions, tables. Holds no socket and no row.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicI64, atomic::Ordering},
+};
+
+use bytes::Bytes;
+use lattice_core::{
+    Error, Result,
+    connector::TaskContext,
+    event::{
+        ChangeEvent, Notice, NoticeKind, Op, Origin, SourceBatch, SourceInfo, Span, TableId,
+        TableSchema,
+    },
+    position::Position,
+    progress::{Progress, TableProgress, TableState},
+    schema::{Field, Schema, Type},
+    value::{Text, Value},
+};
+
+use super::report::{POSTGRES_EPOCH_US, now_us};
+use crate::{
+    config::{Settings, filter::PatternList},
+    protocol::pgoutput::{Message, Relation, Tuple},
+    position::{Offset, partition},
+    row::NoColumns,
+    tables::Tables,
+};
+
+/// The prefix of our own logical messages, which keep idle slots moving.
+pub(crate) const HEARTBEAT_PREFIX: &str = "lattice-heartbeat";
+
+/// What is to be done before the next message.
+pub(super) enum Step {
+    /// Nothing.
+    Done,
+    /// Look up a table's structure.
+    Relation(Relation),
+}
+
+struct Captured {
+    schema: Arc<TableSchema>,
+    progress: Arc<TableProgress>,
+}
+
+/// The transaction whose messages come.
+#[derive(Default)]
+struct Transaction {
+    open: bool,
+    commit_lsn: u64,
+    /// Messages so far.
+    row: u64,
+    /// How many of them were delivered before the restart.
+    skip: u64,
+    origin: Origin,
+}
+
+pub(super) struct Assembler {
+    tables: Tables,
+    messages: PatternList,
+    info: Arc<dyn SourceInfo>,
+    prefix: Arc<str>,
+    progress: Arc<Progress>,
+    behind_ms: Arc<AtomicI64>,
+    max_events: usize,
+    /// By relation OID; `None`: not captured.
+    relations: HashMap<u32, Option<Captured>>,
+    transaction: Transaction,
+    offset: Offset,
+    /// The last real commit, for `source.sequence`.
+    last_commit: Option<u64>,
+    moved: bool,
+    events: Vec<ChangeEvent>,
+    notices: Vec<Notice>,
+    batch_tables: Vec<Arc<TableSchema>>,
+    /// Relation OID and index in `batch_tables`, with the batch's counts.
+    batch_index: Vec<(u32, u64, u64)>,
+    message_table: Arc<TableSchema>,
+}
+
+/// Stands for the table of logical messages among relation OIDs, of which none is zero.
+const MESSAGE_OID: u32 = 0;
+
+impl Assembler {
+    pub(super) fn new(
+        settings: &Settings,
+        tables: Tables,
+        offset: Offset,
+        info: Arc<dyn SourceInfo>,
+        context: &TaskContext,
+    ) -> Self {
+        let id = TableId {
+            database: settings.target.database.as_str().into(),
+            schema: "".into(),
+            table: "".into(),
+        };
+        Self {
+            tables,
+            messages: settings.messages.clone(),
+            info,
+            prefix: settings.prefix.as_str().into(),
+            progress: Arc::clone(&context.progress),
+            behind_ms: context.progress.gauge("source_behind_ms"),
+            max_events: settings.max_batch,
+            relations: HashMap::new(),
+            transaction: Transaction::default(),
+            last_commit: offset.commit_lsn,
+            offset,
+            moved: false,
+            events: Vec::new(),
+            notices: Vec::new(),
+            batch_tables: Vec::new(),
+            batch_index: Vec::new(),
+            message_table: Arc::new(TableSchema::new(id, Vec::new(), Vec::new(), Arc::new(NoColumns))),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.events.len() >= self.max_events
+    }
+
+    pub(super) fn has_moved(&self) -> bool {
+        self.moved
+    }
+
+    pub(super) fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// Everything before `wal_end` was sent. Outside a transaction that is a place to resume at.
+    pub(super) fn keep_alive(&mut self, wal_end: u64) {
+        if !self.transaction.open && self.offset.commit_lsn.is_none_or(|lsn| lsn < wal_end) {
+            self.offset.commit_lsn = Some(wal_end);
+            self.moved = true;
+        }
+        if self.events.is_empty() {
+            self.behind_ms.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a message in. `base`: where `payload` stands in the buffer.
+    pub(super) fn apply(
+        &mut self,
+        message: Message<'_>,
+        payload: &[u8],
+        base: usize,
+        lsn: u64,
+    ) -> Result<Step> {
+        match message {
+            Message::Insert { relation, new } => {
+                self.row(relation, Op::Create, None, Some(new), base, lsn)?;
+            }
+            Message::Update { relation, old, new } => {
+                self.row(relation, Op::Update, old, Some(new), base, lsn)?;
+            }
+            Message::Delete { relation, old } => {
+                self.row(relation, Op::Delete, Some(old), None, base, lsn)?;
+            }
+            Message::Begin { final_lsn, commit_us, xid } => self.begin(final_lsn, commit_us, xid),
+            Message::Commit { end_lsn, .. } => self.commit(end_lsn),
+            Message::Relation(relation) => return Ok(Step::Relation(relation)),
+            Message::Truncate { relations, .. } => self.truncate(&relations, lsn)?,
+            Message::Message { transactional, prefix, content, .. } => {
+                self.message(transactional, prefix, content, payload, base, lsn)?;
+            }
+            Message::Origin { name, .. } => {
+                self.transaction.origin.extra = Some(name.into());
+            }
+            Message::Type { .. } => {}
+            Message::StreamStart { .. }
+            | Message::StreamStop
+            | Message::StreamCommit { .. }
+            | Message::StreamAbort { .. }
+            | Message::TwoPhase(_) => {
+                return Err(Error::fatal(
+                    "the server sent a transaction in pieces though it was not asked to",
+                ));
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    /// Learns a table's structure.
+    pub(super) async fn learn(&mut self, relation: Relation) -> Result<()> {
+        let oid = relation.oid;
+        // The batch's index points to the former structure.
+        if let Some(entry) = self.batch_index.iter_mut().find(|entry| entry.0 == oid) {
+            entry.0 = u32::MAX;
+        }
+        let schema = self.tables.of_relation(&relation).await?;
+        let captured = schema.map(|schema| {
+            let progress = self.progress.table(&schema.id.to_string());
+            progress.set_state(TableState::Streaming);
+            Captured { schema, progress }
+        });
+        self.relations.insert(oid, captured);
+        Ok(())
+    }
+
+    fn begin(&mut self, final_lsn: u64, commit_us: i64, xid: u32) {
+        let skip = match self.offset.partial.take() {
+            Some((lsn, row)) if lsn == final_lsn => row,
+            Some((lsn, row)) => {
+                tracing::warn!(lsn, row, "the transaction that was done in part did not come again");
+                0
+            }
+            None => 0,
+        };
+        let ts_us = commit_us.saturating_add(POSTGRES_EPOCH_US);
+        self.transaction = Transaction {
+            open: true,
+            commit_lsn: final_lsn,
+            row: 0,
+            skip,
+            origin: Origin {
+                ts_us,
+                tx_id: Some(u64::from(xid)),
+                last_commit_lsn: self.last_commit,
+                ..Origin::default()
+            },
+        };
+        self.offset.tx_id = Some(xid);
+        self.offset.ts_us = Some(ts_us);
+    }
+
+    fn commit(&mut self, end_lsn: u64) {
+        self.transaction.open = false;
+        self.offset.commit_lsn = Some(end_lsn);
+        self.offset.lsn = Some(end_lsn);
+        self.offset.message_type = Some("COMMIT");
+        self.last_commit = Some(end_lsn);
+        self.moved = true;
+    }
+
+    /// Counts a message of the transaction. False: it was delivered before the restart.
+    fn count(&mut self, lsn: u64, kind: &'static str) -> bool {
+        self.transaction.row += 1;
+        self.offset.lsn = Some(lsn);
+        self.offset.message_type = Some(kind);
+        self.transaction.row > self.transaction.skip
+    }
+
+    fn row(
+        &mut self,
+        relation: u32,
+        op: Op,
+        before: Option<Tuple>,
+        after: Option<Tuple>,
+        base: usize,
+        lsn: u64,
+    ) -> Result<()> {
+        let kind = match op {
+            Op::Create => "INSERT",
+            Op::Update => "UPDATE",
+            _ => "DELETE",
+        };
+        if !self.count(lsn, kind) {
+            return Ok(());
+        }
+        let Some(table) = self.table(relation)? else { return Ok(()) };
+        let before = before.map(|tuple| span(tuple, base)).transpose()?;
+        let after = after.map(|tuple| span(tuple, base)).transpose()?;
+        let bytes = before.map_or(0, |span| span.len) + after.map_or(0, |span| span.len);
+        self.push(table, op, before, after, lsn, u64::from(bytes));
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        table: u32,
+        op: Op,
+        before: Option<Span>,
+        after: Option<Span>,
+        lsn: u64,
+        bytes: u64,
+    ) {
+        if let Some(entry) = self.batch_index.get_mut(table as usize) {
+            entry.1 += 1;
+            entry.2 += bytes;
+        }
+        let origin = Origin { lsn: Some(lsn), ..self.transaction.origin.clone() };
+        self.events.push(ChangeEvent { op, table, before, after, origin });
+    }
+
+    /// The table's index in the batch; `None`: it is not captured.
+    fn table(&mut self, relation: u32) -> Result<Option<u32>> {
+        // Few tables are in a batch, and most rows are of the last one's.
+        let known = self.batch_index.iter().rposition(|entry| entry.0 == relation);
+        let index = match known {
+            Some(index) => index,
+            None if relation == MESSAGE_OID => {
+                self.batch_tables.push(Arc::clone(&self.message_table));
+                self.batch_index.push((MESSAGE_OID, 0, 0));
+                self.batch_index.len() - 1
+            }
+            None => match self.relations.get(&relation) {
+                Some(Some(captured)) => {
+                    self.batch_tables.push(Arc::clone(&captured.schema));
+                    self.batch_index.push((relation, 0, 0));
+                    self.batch_index.len() - 1
+                }
+                Some(None) => return Ok(None),
+                None => {
+                    return Err(Error::fatal(format!(
+                        "the server sent a row of table {relation} before its structure"
+                    )));
+                }
+            },
+        };
+        u32::try_from(index).map(Some).map_err(|_| Error::fatal("too many tables in a batch"))
+    }
+
+    fn truncate(&mut self, relations: &[u32], lsn: u64) -> Result<()> {
+        if !self.count(lsn, "TRUNCATE") {
+            return Ok(());
+        }
+        for relation in relations {
+            if let Some(table) = self.table(*relation)? {
+                self.push(table, Op::Truncate, None, None, lsn, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        transactional: bool,
+        prefix: (usize, usize),
+        content: (usize, usize),
+        payload: &[u8],
+        base: usize,
+        lsn: u64,
+    ) -> Result<()> {
+        if transactional {
+            if !self.count(lsn, "MESSAGE") {
+                return Ok(());
+            }
+        } else {
+            if self.offset.message_lsn.is_some_and(|done| lsn <= done) {
+                return Ok(());
+            }
+            self.offset.message_lsn = Some(lsn);
+            self.moved = true;
+            if !self.transaction.open {
+                // Every transaction committed before it was sent before it.
+                self.offset.commit_lsn = self.offset.commit_lsn.max(Some(lsn));
+            }
+        }
+        let text = payload.get(prefix.0..prefix.1).and_then(|text| std::str::from_utf8(text).ok());
+        let text = text.unwrap_or("");
+        if text == HEARTBEAT_PREFIX || !self.messages.allows(text) {
+            return Ok(());
+        }
+        let Some(table) = self.table(MESSAGE_OID)? else { return Ok(()) };
+        let before = span(Tuple { start: prefix.0, end: prefix.1 }, base)?;
+        let after = span(Tuple { start: content.0, end: content.1 }, base)?;
+        self.push(table, Op::Message, Some(before), Some(after), lsn, u64::from(after.len));
+        if let Some(event) = self.events.last_mut().filter(|_| !transactional) {
+            event.origin.tx_id = None;
+            event.origin.extra = None;
+            event.origin.last_commit_lsn = self.last_commit;
+            event.origin.ts_us = now_us();
+        }
+        Ok(())
+    }
+
+    /// Adds a heartbeat record.
+    pub(super) fn beat(&mut self) {
+        let text = Arc::new(Schema::new(Type::String));
+        let key = Schema { fields: vec![Field::new("serverName", text)], ..Schema::new(Type::Struct) }
+            .named("io.debezium.connector.common.ServerNameKey", 1);
+        let number = Arc::new(Schema::new(Type::Int64));
+        let value = Schema { fields: vec![Field::new("ts_ms", number)], ..Schema::new(Type::Struct) }
+            .named("io.debezium.connector.common.Heartbeat", 1);
+        let name = Value::Text(Text::owned(self.prefix.to_string()));
+        self.notices.push(Notice {
+            kind: NoticeKind::Heartbeat,
+            before_event: self.events.len(),
+            key: (Arc::new(key), Value::Struct(vec![name])),
+            value: (Arc::new(value), Value::Struct(vec![Value::Int(now_us() / 1000)])),
+        });
+    }
+
+    /// The batch so far, whose rows lie in `data`.
+    pub(super) fn take(&mut self, data: Bytes) -> SourceBatch {
+        let mut offset = self.offset.clone();
+        if self.transaction.open {
+            let row = self.transaction.row.max(self.transaction.skip);
+            offset.partial = Some((self.transaction.commit_lsn, row));
+        }
+        self.report();
+        self.moved = false;
+        self.batch_index.clear();
+        let capacity = self.events.len();
+        let events = std::mem::replace(&mut self.events, Vec::with_capacity(capacity));
+        SourceBatch {
+            tables: std::mem::take(&mut self.batch_tables),
+            data: if events.is_empty() { Bytes::new() } else { data },
+            events,
+            position: Position { partition: partition(&self.prefix), offset: offset.to_map() },
+            info: Arc::clone(&self.info),
+            notices: std::mem::take(&mut self.notices),
+        }
+    }
+
+    fn report(&self) {
+        let Some(last) = self.events.last() else { return };
+        let behind = (now_us() - last.origin.ts_us).max(0) / 1000;
+        self.behind_ms.store(behind, Ordering::Relaxed);
+        for (relation, events, bytes) in &self.batch_index {
+            if let Some(Some(captured)) = self.relations.get(relation) {
+                captured.progress.events.fetch_add(*events, Ordering::Relaxed);
+                captured.progress.bytes.fetch_add(*bytes, Ordering::Relaxed);
+                captured.progress.last_event_ms.store(last.origin.ts_us / 1000, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn span(tuple: Tuple, base: usize) -> Result<Span> {
+    let start = u32::try_from(base + tuple.start);
+    let len = u32::try_from(tuple.end - tuple.start);
+    match (start, len) {
+        (Ok(start), Ok(len)) => Ok(Span { start, len }),
+        _ => Err(Error::data("a row lies beyond 4 GiB in its batch")),
+    }
+}

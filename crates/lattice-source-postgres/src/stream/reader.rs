@@ -1,0 +1,189 @@
+//! The socket's side of the stream: large reads, whole messages, batches by size and time.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::{Buf, BytesMut};
+use futures_util::FutureExt;
+use lattice_core::{Error, Result};
+use tokio::{
+    io::AsyncReadExt,
+    sync::{Notify, Semaphore, mpsc},
+    time::Instant,
+};
+
+use super::{Delivered, assemble::{Assembler, Step}};
+use crate::{
+    connection::{READ_BYTES, ReadHalf, malformed, server_error},
+    protocol::{
+        backend::{self, DATA_HEADER, Replication},
+        pgoutput,
+    },
+};
+
+/// A batch is handed over at this size at the latest.
+const BATCH_BYTES: usize = 2 << 20;
+
+/// How long a small batch waits for more: the walsender sends row by row, and a batch a row
+/// would cost more than it saves.
+const LINGER: Duration = Duration::from_millis(2);
+
+/// How long a batch waits that fills quickly.
+const BUSY_LINGER: Duration = Duration::from_millis(20);
+
+/// A batch that has this much after [`LINGER`] fills quickly.
+const BUSY_BYTES: usize = 16 << 10;
+
+/// How often a position without events is handed over at most.
+const IDLE_POSITION: Duration = Duration::from_secs(1);
+
+/// What an event costs beside its row.
+const EVENT_BYTES: usize = 160;
+
+pub(super) struct Reader {
+    pub(super) half: ReadHalf,
+    pub(super) buffer: BytesMut,
+    /// Everything before it is in the batch or done with.
+    pub(super) at: usize,
+    pub(super) assembler: Assembler,
+    pub(super) received: Arc<AtomicU64>,
+    pub(super) wake: Arc<Notify>,
+    pub(super) sender: mpsc::Sender<Delivered>,
+    pub(super) budget: Arc<Semaphore>,
+    pub(super) budget_bytes: usize,
+    /// Zero: no heartbeat records.
+    pub(super) heartbeat: Duration,
+}
+
+impl Reader {
+    /// Reads until the connection ends or nobody listens.
+    pub(super) async fn run(mut self) -> Result<()> {
+        let mut started: Option<Instant> = None;
+        let mut last_sent = Instant::now();
+        let mut last_beat = Instant::now();
+        while !self.sender.is_closed() {
+            self.parse().await?;
+            if !self.assembler.is_empty() && started.is_none() {
+                started = Some(Instant::now());
+            }
+            let full = self.at >= BATCH_BYTES || self.assembler.is_full();
+            if !full && self.read_ready()? {
+                continue;
+            }
+            if let (Some(since), false) = (started, full) {
+                let linger = if self.at < BUSY_BYTES { LINGER } else { BUSY_LINGER };
+                if since.elapsed() < linger {
+                    tokio::time::sleep(LINGER).await;
+                    if self.read_ready()? {
+                        continue;
+                    }
+                }
+            }
+            if !self.heartbeat.is_zero() && last_beat.elapsed() >= self.heartbeat {
+                self.assembler.beat();
+                last_beat = Instant::now();
+            }
+            let due = self.assembler.has_moved() && last_sent.elapsed() >= IDLE_POSITION;
+            if started.is_some() || due || self.assembler.has_notices() {
+                self.hand_over().await;
+                (started, last_sent) = (None, Instant::now());
+                continue;
+            }
+            self.wait().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the socket has, without waiting. False: it has nothing.
+    fn read_ready(&mut self) -> Result<bool> {
+        self.make_room();
+        match self.half.read_buf(&mut self.buffer).now_or_never() {
+            Some(read) => check(read).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Waits for bytes, or for the time when a position or a heartbeat is due.
+    async fn wait(&mut self) -> Result<()> {
+        self.make_room();
+        let mut patience = if self.assembler.has_moved() { IDLE_POSITION } else { Duration::MAX };
+        if !self.heartbeat.is_zero() {
+            patience = patience.min(self.heartbeat);
+        }
+        let patience = patience.min(Duration::from_secs(3600));
+        match tokio::time::timeout(patience, self.half.read_buf(&mut self.buffer)).await {
+            Ok(read) => check(read),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn make_room(&mut self) {
+        if self.assembler.is_empty() && self.at > 0 {
+            self.buffer.advance(self.at);
+            self.at = 0;
+        }
+        let missing = backend::frame_len(&self.buffer, self.at)
+            .map_or(0, |len| (self.at + len).saturating_sub(self.buffer.len()));
+        if self.buffer.capacity() - self.buffer.len() < missing.max(READ_BYTES / 4) {
+            self.buffer.reserve(missing.max(READ_BYTES));
+        }
+    }
+
+    /// Takes all whole messages, until the batch is full.
+    async fn parse(&mut self) -> Result<()> {
+        while self.at < BATCH_BYTES && !self.assembler.is_full() {
+            let Some(frame) = backend::frame(&self.buffer, self.at).map_err(malformed)? else {
+                return Ok(());
+            };
+            let body = self.buffer.get(frame.start..frame.end).unwrap_or(&[]);
+            match frame.tag {
+                b'd' => match backend::replication(body).map_err(malformed)? {
+                    Replication::Data { lsn, payload, .. } => {
+                        let message = pgoutput::parse(payload, false).map_err(malformed)?;
+                        let base = frame.start + DATA_HEADER;
+                        if let Step::Relation(relation) = self.assembler.apply(message, payload, base, lsn)? {
+                            self.assembler.learn(relation).await?;
+                        }
+                        self.received.fetch_max(lsn, Ordering::Release);
+                    }
+                    Replication::KeepAlive { wal_end, reply } => {
+                        self.assembler.keep_alive(wal_end);
+                        self.received.fetch_max(wal_end, Ordering::Release);
+                        if reply {
+                            self.wake.notify_one();
+                        }
+                    }
+                },
+                b'E' => return Err(server_error(body, "read the replication stream")),
+                b'c' => return Err(Error::transient("the server ended the replication stream")),
+                _ => {}
+            }
+            self.at = frame.end;
+        }
+        Ok(())
+    }
+
+    async fn hand_over(&mut self) {
+        let data = self.buffer.split_to(self.at).freeze();
+        self.at = 0;
+        let batch = self.assembler.take(data);
+        let cost = (batch.data.len() + batch.events.len() * EVENT_BYTES).clamp(1, self.budget_bytes);
+        let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+        let Ok(permit) = Arc::clone(&self.budget).acquire_many_owned(cost).await else { return };
+        // A closed channel ends the loop.
+        let _ = self.sender.send(Ok((batch, permit))).await;
+    }
+}
+
+fn check(read: std::io::Result<usize>) -> Result<()> {
+    match read {
+        Ok(0) => Err(Error::transient("the server closed the replication connection")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::transient("read the replication stream").with_source(error)),
+    }
+}

@@ -1,0 +1,4 @@
+//! Against real servers, PostgreSQL 15 and 18: each test has its own database, slot, publication.
+
+mod capture;
+mod harness;
