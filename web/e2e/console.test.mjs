@@ -129,7 +129,7 @@ describe("the console", { concurrency: 1 }, () => {
   test("an empty platform offers the first step", async () => {
     await page.getByText("Nothing flows yet").waitFor();
     await page.getByRole("link", { name: "Add a source" }).click();
-    await page.getByRole("heading", { name: "Add a source" }).waitFor();
+    await page.getByRole("heading", { name: "Add a source", exact: true }).waitFor();
   });
 
   test("a wrong password is told with its remedy before anything is created", async () => {
@@ -156,7 +156,7 @@ describe("the console", { concurrency: 1 }, () => {
     await more.getByRole("searchbox").fill("publication.name");
     await field("publication.name").fill(`${DATABASE}_pub`);
     await page.getByRole("button", { name: "Create", exact: true }).click();
-    await page.getByRole("heading", { name: "shop" }).waitFor();
+    await page.getByRole("heading", { name: "shop", exact: true }).waitFor();
     await page.locator("tr", { hasText: "public.customers" }).getByText("Streaming").waitFor();
     await page.getByText("done, 50 rows").waitFor();
   });
@@ -201,7 +201,7 @@ describe("the console", { concurrency: 1 }, () => {
     await page.getByText("will be made").waitFor();
     await page.locator("table.fields tr", { hasText: "credit" }).getByText(/Decimal/).waitFor();
     await page.getByRole("button", { name: "Create", exact: true }).click();
-    await page.getByRole("heading", { name: "warehouse" }).waitFor();
+    await page.getByRole("heading", { name: "warehouse", exact: true }).waitFor();
     await page.locator("tr", { hasText: "customers" }).first().waitFor();
     await until("51 rows in ClickHouse", async () => Number(await clickhouse(`SELECT uniqExact(id) FROM ${DATABASE}.\`shop.public.customers\``)) === 51);
     await page.locator("tr", { hasText: "customers" }).locator("td.num", { hasText: /^5\d$/ }).first().waitFor();

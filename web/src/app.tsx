@@ -11,6 +11,7 @@ import { OverviewPage } from "./pages/overview";
 import { SchemaPage, SchemasPage } from "./pages/schemas";
 import { TopicPage } from "./pages/topic";
 import { TopicsPage } from "./pages/topics";
+import { Boundary } from "./ui/boundary";
 import { Icon, Mark } from "./ui/icons";
 import { Empty } from "./ui/parts";
 import { ThemeSwitch } from "./ui/theme";
@@ -45,7 +46,9 @@ function useKeys(help: () => void) {
 
 function KeysDialog({ onClose }: { onClose: () => void }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => box.current?.showModal(), []);
+  useEffect(() => {
+    box.current?.showModal();
+  }, []);
   const keys = [["g o", "Overview"], ["g c", "Collect: sources"], ["g t", "Compose: topics"], ["g s", "Compose: schemas"], ["g k", "Connect: sinks"], ["/", "Search in this page"], ["?", "This list"]];
   return (
     <dialog ref={box} onClose={onClose} aria-label="Keys">
@@ -100,13 +103,17 @@ export function App() {
   const [help, setHelp] = useState(false);
   useKeys(() => setHelp(true));
   const { pathname } = useLocation();
-  useEffect(() => scrollTo(0, 0), [pathname]);
+  // Newer browsers answer with a promise, which must not become the effect's clean-up.
+  useEffect(() => {
+    void scrollTo(0, 0);
+  }, [pathname]);
   return (
     <div className="shell">
       <a className="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
       <Side />
       <main className="main" id="main" tabIndex={-1} style={{ outline: "none" }}>
         <Banner />
+        <Boundary key={pathname}>
         <Routes>
           <Route path="/" element={<OverviewPage />} />
           <Route path="/collect" element={<ConnectorsPage key="source" type="source" />} />
@@ -122,6 +129,7 @@ export function App() {
           <Route path="/compose/schemas/:subject" element={<SchemaPage />} />
           <Route path="*" element={<Empty icon="search" title="There is no such page">Choose one from the navigation.</Empty>} />
         </Routes>
+        </Boundary>
       </main>
       {help && <KeysDialog onClose={() => setHelp(false)} />}
     </div>

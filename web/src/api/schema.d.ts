@@ -699,6 +699,8 @@ export interface components {
         Check: {
             ok: boolean;
             issues: components["schemas"]["Issue"][];
+            /** @description Whether the connector of this name has exactly this configuration already, secrets included. */
+            unchanged: boolean;
         };
         TableView: {
             name: string;
@@ -2061,6 +2063,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description An existing connector whose stored secrets stand in for masks. */
+                    name?: string;
                     config: components["schemas"]["Config"];
                     topic: string;
                 };

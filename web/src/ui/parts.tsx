@@ -220,7 +220,9 @@ export function ConfirmDelete({ what, name, children, onConfirm, onClose, verb =
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const id = useId();
-  useEffect(() => box.current?.showModal(), []);
+  useEffect(() => {
+    box.current?.showModal();
+  }, []);
   const confirm = async () => {
     setBusy(true);
     if (await onConfirm()) onClose();
