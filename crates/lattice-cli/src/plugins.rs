@@ -7,7 +7,7 @@ use lattice_runtime::Plugins;
 /// Every connector this binary has.
 pub(crate) fn plugins() -> Plugins {
     Plugins {
-        sources: vec![Arc::new(lattice_source_postgres::PostgresConnector)],
-        sinks: vec![Arc::new(lattice_sink_clickhouse::ClickHouseSinkConnector)],
+        sources: vec![Arc::new(lattice_source_postgres::PostgresSource::default())],
+        sinks: vec![Arc::new(lattice_sink_clickhouse::ClickHouseSink)],
     }
 }
