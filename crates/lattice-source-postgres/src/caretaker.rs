@@ -36,7 +36,9 @@ pub(crate) async fn run(settings: Arc<Settings>, progress: Arc<Progress>) {
         };
         match round(&settings, &progress, &mut open, &mut allowed).await {
             Ok(()) => connection = Some(open),
-            Err(error) => tracing::debug!(error = error.chain(), "the caretaker lost its connection"),
+            Err(error) => {
+                tracing::debug!(error = error.chain(), "the caretaker lost its connection");
+            }
         }
     }
 }

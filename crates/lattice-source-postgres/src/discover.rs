@@ -1,10 +1,6 @@
 //! What the server's catalog says: tables, their columns and keys, what is published.
 
-use lattice_core::{
-    Result,
-    config::ConfigIssue,
-    connector::TableInfo,
-};
+use lattice_core::{Result, config::ConfigIssue, connector::TableInfo};
 
 use crate::{
     config::Settings,
@@ -60,7 +56,9 @@ impl CatalogTable {
     pub fn key(&self, by_identity: bool) -> Vec<String> {
         let key = self.primary.as_ref().or(self.unique.as_ref()).cloned().unwrap_or_default();
         match &self.identity_index {
-            Some(index) if by_identity && !key.iter().all(|name| index.contains(name)) => index.clone(),
+            Some(index) if by_identity && !key.iter().all(|name| index.contains(name)) => {
+                index.clone()
+            }
             Some(index) if by_identity && key.is_empty() => index.clone(),
             _ => key,
         }
@@ -176,7 +174,8 @@ pub async fn published(connection: &mut Connection, settings: &Settings) -> Resu
         quote_literal(&settings.publication)
     );
     let rows = connection.query(&sql).await?;
-    let captured = rows.into_iter().filter(|row| settings.tables.allows(text(row, 1), text(row, 2)));
+    let captured =
+        rows.into_iter().filter(|row| settings.tables.allows(text(row, 1), text(row, 2)));
     let published = captured.map(|row| Published {
         oid: number(&row, 0),
         schema: text(&row, 1).to_owned(),
@@ -192,7 +191,10 @@ pub async fn published(connection: &mut Connection, settings: &Settings) -> Resu
 /// All tables that the configuration captures, published or not: schema and name.
 ///
 /// Errors: the server's.
-pub async fn captured(connection: &mut Connection, settings: &Settings) -> Result<Vec<(String, String)>> {
+pub async fn captured(
+    connection: &mut Connection,
+    settings: &Settings,
+) -> Result<Vec<(String, String)>> {
     let sql = "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c \
                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' \
@@ -211,7 +213,10 @@ pub fn qualified(schema: &str, table: &str) -> String {
 /// The database's tables, for pickers.
 ///
 /// Errors: the server's.
-pub async fn table_infos(connection: &mut Connection, settings: &Settings) -> Result<Vec<TableInfo>> {
+pub async fn table_infos(
+    connection: &mut Connection,
+    settings: &Settings,
+) -> Result<Vec<TableInfo>> {
     let sql = "SELECT c.oid, greatest(c.reltuples, -1)::bigint, \
                pg_catalog.pg_table_size(c.oid), has_table_privilege(c.oid, 'SELECT') \
                FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -262,10 +267,14 @@ pub fn table_issues(table: &CatalogTable, readable: bool, user: &str) -> Vec<Con
         warn(message, remedy);
     }
     if table.identity == b'n' {
-        let message = format!("{name} has replica identity nothing: its updates and deletes fail once it is published");
+        let message = format!(
+            "{name} has replica identity nothing: its updates and deletes fail once it is published"
+        );
         warn(message, format!("ALTER TABLE {name} REPLICA IDENTITY DEFAULT;"));
     } else if table.primary.is_none() && table.identity == b'd' {
-        let message = format!("{name} has no primary key: its updates and deletes fail once it is published, and its records have no key");
+        let message = format!(
+            "{name} has no primary key: its updates and deletes fail once it is published, and its records have no key"
+        );
         warn(message, format!("add a primary key, or ALTER TABLE {name} REPLICA IDENTITY FULL;"));
     }
     issues

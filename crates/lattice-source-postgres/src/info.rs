@@ -11,7 +11,8 @@ use lattice_core::{
 /// The version that events name: the one whose shape they have.
 pub const VERSION: &str = "3.6.1.Final";
 
-const MARKERS: &str = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
+const MARKERS: &str =
+    "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
 
 /// Gives the `source` block.
 #[derive(Debug)]

@@ -251,7 +251,8 @@ mod tests {
         };
         let theirs = offset(json!({"lsn_proc": 30, "lsn": 30, "lsn_commit": 20, "txId": 5}));
         assert_eq!(Offset::parse(&theirs).unwrap().commit_lsn, Some(20));
-        let running = offset(json!({"lsn": 30, "snapshot": "INITIAL", "snapshot_completed": false}));
+        let running =
+            offset(json!({"lsn": 30, "snapshot": "INITIAL", "snapshot_completed": false}));
         assert!(Offset::parse(&running).unwrap().foreign_snapshot);
         assert!(Offset::parse(&offset(json!({"lsn": "x"}))).is_err());
         assert!(Offset::parse(&offset(json!({}))).is_err());

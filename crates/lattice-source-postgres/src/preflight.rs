@@ -59,7 +59,9 @@ fn key_of(error: &Error) -> &'static str {
         ErrorKind::Auth if remedy.contains("database.password") => "database.password",
         ErrorKind::Auth => "database.user",
         _ if remedy.contains("database.dbname") => "database.dbname",
-        _ if remedy.contains("database.sslrootcert") || remedy.contains("database.sslmode") => "database.sslmode",
+        _ if remedy.contains("database.sslrootcert") || remedy.contains("database.sslmode") => {
+            "database.sslmode"
+        }
         _ => "database.hostname",
     }
 }
@@ -81,7 +83,11 @@ async fn check_all(
     tables(general, settings, issues).await
 }
 
-async fn role(general: &mut Connection, settings: &Settings, issues: &mut Vec<ConfigIssue>) -> Result<()> {
+async fn role(
+    general: &mut Connection,
+    settings: &Settings,
+    issues: &mut Vec<ConfigIssue>,
+) -> Result<()> {
     let sql = "SELECT r.rolreplication OR r.rolsuper OR EXISTS (SELECT FROM pg_catalog.pg_roles g \
                WHERE g.rolname IN ('rds_replication', 'rdsadmin', 'rds_superuser', 'rdsrepladmin') \
                AND pg_has_role(r.oid, g.oid, 'MEMBER')), \
@@ -101,7 +107,11 @@ async fn role(general: &mut Connection, settings: &Settings, issues: &mut Vec<Co
     Ok(())
 }
 
-async fn slot(general: &mut Connection, settings: &Settings, issues: &mut Vec<ConfigIssue>) -> Result<()> {
+async fn slot(
+    general: &mut Connection,
+    settings: &Settings,
+    issues: &mut Vec<ConfigIssue>,
+) -> Result<()> {
     let sql = "SELECT current_setting('max_replication_slots')::int - (SELECT count(*) FROM pg_catalog.pg_replication_slots), \
                current_setting('max_wal_senders')::int - (SELECT count(*) FROM pg_catalog.pg_stat_replication), \
                current_setting('max_replication_slots'), current_setting('max_wal_senders')";
@@ -115,10 +125,12 @@ async fn slot(general: &mut Connection, settings: &Settings, issues: &mut Vec<Co
         ));
     }
     if free(1) <= 0 {
-        let message = format!("all {} replication connections of the server are in use", text(&row, 3));
-        issues.push(ConfigIssue::error("database.hostname", message).remedy(
-            "ALTER SYSTEM SET max_wal_senders = 20; then restart the server",
-        ));
+        let message =
+            format!("all {} replication connections of the server are in use", text(&row, 3));
+        issues.push(
+            ConfigIssue::error("database.hostname", message)
+                .remedy("ALTER SYSTEM SET max_wal_senders = 20; then restart the server"),
+        );
     }
     let Some(found) = found else { return Ok(()) };
     if let Err(error) = prepare::check_slot(&found, settings) {
@@ -126,7 +138,10 @@ async fn slot(general: &mut Connection, settings: &Settings, issues: &mut Vec<Co
     }
     if found.wal_status == "lost" {
         let message = format!("replication slot \"{}\" is lost", settings.slot);
-        let remedy = format!("SELECT pg_drop_replication_slot({}); and take a new snapshot", quote_literal(&settings.slot));
+        let remedy = format!(
+            "SELECT pg_drop_replication_slot({}); and take a new snapshot",
+            quote_literal(&settings.slot)
+        );
         issues.push(ConfigIssue::warning("slot.name", message).remedy(&remedy));
     }
     if let Some(pid) = found.active_pid {
@@ -138,7 +153,11 @@ async fn slot(general: &mut Connection, settings: &Settings, issues: &mut Vec<Co
     Ok(())
 }
 
-async fn publication(general: &mut Connection, settings: &Settings, issues: &mut Vec<ConfigIssue>) -> Result<()> {
+async fn publication(
+    general: &mut Connection,
+    settings: &Settings,
+    issues: &mut Vec<ConfigIssue>,
+) -> Result<()> {
     let name = &settings.publication;
     let sql = format!(
         "SELECT (SELECT puballtables FROM pg_catalog.pg_publication WHERE pubname = {}), rolsuper \
@@ -150,21 +169,30 @@ async fn publication(general: &mut Connection, settings: &Settings, issues: &mut
     let quoted = quote_ident(name);
     if !exists && settings.publication_mode == PublicationMode::Disabled {
         let message = format!("publication \"{name}\" does not exist");
-        let remedy = format!("CREATE PUBLICATION {quoted} FOR TABLE …; or set \"publication.autocreate.mode\" to filtered");
+        let remedy = format!(
+            "CREATE PUBLICATION {quoted} FOR TABLE …; or set \"publication.autocreate.mode\" to filtered"
+        );
         issues.push(ConfigIssue::error("publication.name", message).remedy(&remedy));
     }
     if !exists && settings.publication_mode == PublicationMode::AllTables && text(&row, 1) != "t" {
         let message = "only a superuser may make a publication for all tables".to_owned();
-        let remedy = format!("set \"publication.autocreate.mode\" to filtered; or as a superuser: CREATE PUBLICATION {quoted} FOR ALL TABLES;");
+        let remedy = format!(
+            "set \"publication.autocreate.mode\" to filtered; or as a superuser: CREATE PUBLICATION {quoted} FOR ALL TABLES;"
+        );
         issues.push(ConfigIssue::error("publication.autocreate.mode", message).remedy(&remedy));
     }
     if exists {
         let published = discover::published(general, settings).await?;
         for (schema, table) in discover::captured(general, settings).await? {
-            let is_in = published.iter().any(|found| found.schema == schema && found.table == table);
+            let is_in =
+                published.iter().any(|found| found.schema == schema && found.table == table);
             if !is_in && settings.publication_mode != PublicationMode::Filtered {
-                let message = format!("{schema}.{table} is captured but not in publication \"{name}\"");
-                let remedy = format!("ALTER PUBLICATION {quoted} ADD TABLE {};", discover::qualified(&schema, &table));
+                let message =
+                    format!("{schema}.{table} is captured but not in publication \"{name}\"");
+                let remedy = format!(
+                    "ALTER PUBLICATION {quoted} ADD TABLE {};",
+                    discover::qualified(&schema, &table)
+                );
                 issues.push(ConfigIssue::warning("publication.name", message).remedy(&remedy));
             }
         }
@@ -172,7 +200,11 @@ async fn publication(general: &mut Connection, settings: &Settings, issues: &mut
     Ok(())
 }
 
-async fn tables(general: &mut Connection, settings: &Settings, issues: &mut Vec<ConfigIssue>) -> Result<()> {
+async fn tables(
+    general: &mut Connection,
+    settings: &Settings,
+    issues: &mut Vec<ConfigIssue>,
+) -> Result<()> {
     let infos = discover::table_infos(general, settings).await?;
     let captured: Vec<_> = infos.into_iter().filter(|info| info.captured).collect();
     if captured.is_empty() {

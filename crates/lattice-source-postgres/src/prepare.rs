@@ -95,8 +95,10 @@ pub async fn check_server(general: &mut Connection) -> Result<()> {
     let row = general.query_one(sql).await?;
     let text = |index: usize| row.get(index).and_then(Option::as_deref).unwrap_or("");
     if text(1) == "t" && general.version() < 160_000 {
-        return Err(Error::config("the server is a replica, which cannot decode its log before PostgreSQL 16")
-            .with_remedy("set \"database.hostname\" to the primary"));
+        return Err(Error::config(
+            "the server is a replica, which cannot decode its log before PostgreSQL 16",
+        )
+        .with_remedy("set \"database.hostname\" to the primary"));
     }
     if text(0) != "logical" {
         return Err(Error::config(format!("wal_level of the server is {}", text(0))).with_remedy(
@@ -117,14 +119,17 @@ pub async fn publication(general: &mut Connection, settings: &Settings) -> Resul
         quote_literal(name)
     );
     let found = general.query(&sql).await?.into_iter().next();
-    let all_tables = found.as_ref().map(|row| row.first().cloned().flatten().as_deref() == Some("t"));
+    let all_tables =
+        found.as_ref().map(|row| row.first().cloned().flatten().as_deref() == Some("t"));
     let statement = match (settings.publication_mode, all_tables) {
         (PublicationMode::Filtered, Some(false)) => missing_tables(general, settings).await?,
         (_, Some(_)) => None,
         (PublicationMode::Disabled, None) => {
             let remedy = create(settings, &tables_clause(general, settings).await?);
             return Err(Error::config(format!("publication \"{name}\" does not exist"))
-                .with_remedy(format!("{remedy}; or set \"publication.autocreate.mode\" to filtered")));
+                .with_remedy(format!(
+                    "{remedy}; or set \"publication.autocreate.mode\" to filtered"
+                )));
         }
         (PublicationMode::AllTables, None) => Some(create(settings, " FOR ALL TABLES")),
         (PublicationMode::NoTables, None) => Some(create(settings, "")),
@@ -144,7 +149,9 @@ pub async fn publication(general: &mut Connection, settings: &Settings) -> Resul
             "as a superuser or the tables' owner: {statement}; or set \
              \"publication.autocreate.mode\" to filtered (needs ownership of the tables only)"
         );
-        Error::new(error.kind(), format!("make publication \"{name}\"")).with_source(error).with_remedy(remedy)
+        Error::new(error.kind(), format!("make publication \"{name}\""))
+            .with_source(error)
+            .with_remedy(remedy)
     })
 }
 
@@ -158,7 +165,8 @@ async fn tables_clause(general: &mut Connection, settings: &Settings) -> Result<
     if tables.is_empty() {
         return Ok(String::new());
     }
-    let names: Vec<String> = tables.iter().map(|(schema, table)| qualified(schema, table)).collect();
+    let names: Vec<String> =
+        tables.iter().map(|(schema, table)| qualified(schema, table)).collect();
     Ok(format!(" FOR TABLE {}", names.join(", ")))
 }
 
@@ -184,7 +192,8 @@ async fn missing_tables(general: &mut Connection, settings: &Settings) -> Result
         .map(|(schema, table)| qualified(schema, table))
         .collect();
     let name = quote_ident(&settings.publication);
-    Ok((!missing.is_empty()).then(|| format!("ALTER PUBLICATION {name} ADD TABLE {}", missing.join(", "))))
+    Ok((!missing.is_empty())
+        .then(|| format!("ALTER PUBLICATION {name} ADD TABLE {}", missing.join(", "))))
 }
 
 /// Makes the slot and exports its snapshot, which lives as long as `replication` stays idle.

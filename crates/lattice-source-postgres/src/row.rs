@@ -3,11 +3,7 @@
 
 use std::sync::Arc;
 
-use lattice_core::{
-    Error, Result,
-    event::RowDecoder,
-    value::Value,
-};
+use lattice_core::{Error, Result, event::RowDecoder, value::Value};
 
 use crate::{protocol::reader::Reader, types::Decoder};
 
@@ -164,7 +160,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn decoder(names: &[&str]) -> TupleDecoder {
-        let column = |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text) };
+        let column =
+            |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text) };
         TupleDecoder::new("public.t".to_owned(), names.iter().map(column).collect())
     }
 

@@ -94,7 +94,8 @@ impl Snapshot {
     ///
     /// Errors: the server's.
     pub async fn start(start: Start<'_>) -> Result<Self> {
-        let Start { settings, general, tables, published, snapshot, holder, offset, info, context } = start;
+        let Start { settings, general, tables, published, snapshot, holder, offset, info, context } =
+            start;
         let earlier = offset.snapshot.clone();
         let version_lsn = earlier.as_ref().map_or(0, |earlier| earlier.version_lsn);
         let planned = plan::plan(general, tables, &settings, &published, earlier.as_ref()).await?;
@@ -116,9 +117,21 @@ impl Snapshot {
             ..Origin::default()
         };
         Ok(Self {
-            settings, pieces, _workers: workers, _holder: holder, units: planned.units, progress,
-            offset, origin, info, context, waiting: None, announced: false, first: true,
-            started: Vec::new(), ended: false,
+            settings,
+            pieces,
+            _workers: workers,
+            _holder: holder,
+            units: planned.units,
+            progress,
+            offset,
+            origin,
+            info,
+            context,
+            waiting: None,
+            announced: false,
+            first: true,
+            started: Vec::new(),
+            ended: false,
         })
     }
 
@@ -140,7 +153,11 @@ impl Snapshot {
                     }
                 }
                 None => {
-                    let missing = self.progress.units.iter().find(|(_, unit)| unit.done.len() < unit.chunks as usize);
+                    let missing = self
+                        .progress
+                        .units
+                        .iter()
+                        .find(|(_, unit)| unit.done.len() < unit.chunks as usize);
                     if let Some((name, _)) = missing {
                         return Err(Error::transient(format!("the snapshot of {name} broke off")));
                     }

@@ -90,7 +90,8 @@ impl Tables {
             .columns
             .iter()
             .map(|column| {
-                let same = |c: &&CatalogColumn| c.name == column.name && c.type_oid == column.type_oid;
+                let same =
+                    |c: &&CatalogColumn| c.name == column.name && c.type_oid == column.type_oid;
                 let today = today.columns.iter().find(same);
                 ShapeColumn {
                     name: column.name.clone(),
@@ -128,7 +129,9 @@ impl Tables {
             b'd' if same_set(&catalog) => catalog,
             b'd' if flagged.is_empty() && today.primary.is_some() => Vec::new(),
             b'd' if !flagged.is_empty() => flagged,
-            b'i' if !catalog.is_empty() && catalog.iter().all(|name| flagged.contains(name)) => catalog,
+            b'i' if !catalog.is_empty() && catalog.iter().all(|name| flagged.contains(name)) => {
+                catalog
+            }
             b'i' => flagged,
             _ if catalog.iter().all(|name| has(name)) => catalog,
             _ => self
@@ -143,7 +146,11 @@ impl Tables {
     /// The structure as the catalog has it now, with only the columns `names`.
     ///
     /// Errors: the server's.
-    pub async fn of_catalog(&mut self, table: &CatalogTable, names: &[String]) -> Result<Arc<TableSchema>> {
+    pub async fn of_catalog(
+        &mut self,
+        table: &CatalogTable,
+        names: &[String],
+    ) -> Result<Arc<TableSchema>> {
         let columns: Vec<ShapeColumn> = table
             .columns
             .iter()
@@ -161,7 +168,8 @@ impl Tables {
             None => table.key(table.identity == b'i'),
         };
         let key = key.into_iter().filter(|name| names.contains(name)).collect();
-        let shape = Shape { schema: table.schema.clone(), table: table.table.clone(), columns, key };
+        let shape =
+            Shape { schema: table.schema.clone(), table: table.table.clone(), columns, key };
         self.build(table.oid, shape).await
     }
 
@@ -191,11 +199,13 @@ impl Tables {
         let modes = &self.settings.modes;
         for column in &shape.columns {
             let is_key = shape.key.contains(&column.name);
-            let wanted = is_key
-                || self.settings.columns.allows(&shape.schema, &shape.table, &column.name);
+            let wanted =
+                is_key || self.settings.columns.allows(&shape.schema, &shape.table, &column.name);
             let optional = column.optional && !is_key;
             let mapped = wanted
-                .then(|| types::map_type(&self.catalog, column.type_oid, column.typmod, modes, optional))
+                .then(|| {
+                    types::map_type(&self.catalog, column.type_oid, column.typmod, modes, optional)
+                })
                 .flatten();
             let name: Arc<str> = column.name.as_str().into();
             if wanted && mapped.as_ref().is_none_or(|mapped| mapped.unknown) {

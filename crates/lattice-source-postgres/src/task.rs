@@ -67,7 +67,8 @@ impl PostgresTask {
         prepare::publication(&mut general, &settings).await?;
         let mut replication = Connection::open(&settings.target, Purpose::Replication).await?;
         let identity = prepare::identify(&mut replication).await?;
-        let decision = decide(&settings, stored, &identity, &mut general, &mut replication, fresh).await?;
+        let decision =
+            decide(&settings, stored, &identity, &mut general, &mut replication, fresh).await?;
         let info: Arc<dyn SourceInfo> = Arc::new(PostgresInfo::new(&settings.prefix));
         let mut tables = Tables::new(Arc::clone(&settings), Arc::clone(&context.progress));
         let phase = if decision.snapshot {
@@ -135,7 +136,12 @@ struct SnapshotStart<'a> {
 }
 
 impl SnapshotStart<'_> {
-    async fn run(&self, mut general: Connection, tables: &mut Tables, decision: Decision) -> Result<Phase> {
+    async fn run(
+        &self,
+        mut general: Connection,
+        tables: &mut Tables,
+        decision: Decision,
+    ) -> Result<Phase> {
         let (snapshot, holder) = match decision.exported {
             Some(exported) => (exported, None),
             None => {
@@ -187,7 +193,8 @@ async fn decide(
                 let again = mode == SnapshotMode::Always && fresh && offset.snapshot.is_none();
                 if again {
                     let version_lsn = slot.and_then(|slot| slot.restart_lsn).unwrap_or(0);
-                    offset.snapshot = Some(SnapshotProgress { version_lsn, ..SnapshotProgress::default() });
+                    offset.snapshot =
+                        Some(SnapshotProgress { version_lsn, ..SnapshotProgress::default() });
                 }
                 let snapshot = offset.snapshot.is_some();
                 return Ok(Decision { snapshot, offset, exported: None });
@@ -196,7 +203,10 @@ async fn decide(
                 tracing::warn!(error = error.chain(), "the gap is accepted");
             }
             Err(error) if error.kind() == ErrorKind::Fatal && mode == SnapshotMode::WhenNeeded => {
-                tracing::warn!(error = error.chain(), "the position is lost; a new snapshot is taken");
+                tracing::warn!(
+                    error = error.chain(),
+                    "the position is lost; a new snapshot is taken"
+                );
                 if slot.is_some() {
                     prepare::drop_slot(general, &settings.slot).await?;
                 }
@@ -212,7 +222,11 @@ async fn decide(
 }
 
 /// A slot that can never be read again makes room for a new one; no position depends on it.
-async fn drop_lost(settings: &Settings, slot: Option<Slot>, general: &mut Connection) -> Result<Option<Slot>> {
+async fn drop_lost(
+    settings: &Settings,
+    slot: Option<Slot>,
+    general: &mut Connection,
+) -> Result<Option<Slot>> {
     match slot {
         Some(slot) if slot.wal_status == "lost" => {
             prepare::check_slot(&slot, settings)?;
@@ -268,9 +282,13 @@ async fn initial_only(
         let snapshot = offset.snapshot.is_some();
         // A finished one has nothing to do but to end: an empty snapshot does that.
         return Ok(Decision { snapshot: true, offset, exported: None }).and_then(|decision| {
-            if snapshot { Ok(decision) } else {
-                Err(Error::config("the snapshot is finished, and \"snapshot.mode\" is initial_only")
-                    .with_remedy("delete the connector, or reset its offsets to read the tables again"))
+            if snapshot {
+                Ok(decision)
+            } else {
+                Err(Error::config(
+                    "the snapshot is finished, and \"snapshot.mode\" is initial_only",
+                )
+                .with_remedy("delete the connector, or reset its offsets to read the tables again"))
             }
         });
     }

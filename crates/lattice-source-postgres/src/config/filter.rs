@@ -136,7 +136,8 @@ impl KeyColumns {
 
     pub(super) fn from_config(config: &Config) -> Result<Self> {
         let key = &keys::MESSAGE_KEY_COLUMNS;
-        Self::parse(config.get(key.name).unwrap_or("")).map_err(|reason| config.invalid(key, &reason))
+        Self::parse(config.get(key.name).unwrap_or(""))
+            .map_err(|reason| config.invalid(key, &reason))
     }
 
     /// The columns for a table, if an entry matches.

@@ -44,11 +44,19 @@ macro_rules! keys {
     };
 }
 
-const fn connection(name: &'static str, kind: lattice_core::config::KeyType, doc: &'static str) -> Key {
+const fn connection(
+    name: &'static str,
+    kind: lattice_core::config::KeyType,
+    doc: &'static str,
+) -> Key {
     Key::new(name, kind, doc).group("Connection").importance(Importance::High)
 }
 
-const fn replication(name: &'static str, kind: lattice_core::config::KeyType, doc: &'static str) -> Key {
+const fn replication(
+    name: &'static str,
+    kind: lattice_core::config::KeyType,
+    doc: &'static str,
+) -> Key {
     Key::new(name, kind, doc).group("Replication")
 }
 
@@ -178,18 +186,54 @@ keys! {
 
 /// All keys.
 pub const KEYS: &[Key] = &[
-    DATABASE_HOSTNAME, DATABASE_PORT, DATABASE_USER, DATABASE_PASSWORD, DATABASE_DBNAME,
-    TOPIC_PREFIX, DATABASE_SSLMODE, DATABASE_SSLROOTCERT, DATABASE_SSLCERT, DATABASE_SSLKEY,
-    CONNECTION_VALIDATION_TIMEOUT_MS, PLUGIN_NAME, SLOT_NAME, SLOT_DROP_ON_STOP, SLOT_FAILOVER,
-    PUBLICATION_NAME, PUBLICATION_AUTOCREATE_MODE, PUBLISH_VIA_PARTITION_ROOT,
-    STATUS_UPDATE_INTERVAL_MS, LSN_FLUSH_MODE, FLUSH_LSN_SOURCE, ACCEPT_GAP,
-    MESSAGE_PREFIX_INCLUDE_LIST, MESSAGE_PREFIX_EXCLUDE_LIST, SCHEMA_INCLUDE_LIST,
-    SCHEMA_EXCLUDE_LIST, TABLE_INCLUDE_LIST, TABLE_EXCLUDE_LIST, COLUMN_INCLUDE_LIST,
-    COLUMN_EXCLUDE_LIST, TABLE_IGNORE_BUILTIN, MESSAGE_KEY_COLUMNS, DECIMAL_HANDLING_MODE,
-    TIME_PRECISION_MODE, BINARY_HANDLING_MODE, INTERVAL_HANDLING_MODE, HSTORE_HANDLING_MODE,
-    MONEY_FRACTION_DIGITS, INCLUDE_UNKNOWN_DATATYPES, EVENT_CONVERTING_FAILURE_MODE, SNAPSHOT_MODE,
-    SNAPSHOT_INCLUDE_COLLECTION_LIST, SNAPSHOT_MAX_THREADS, SNAPSHOT_CHUNK_BYTES,
-    HEARTBEAT_INTERVAL_MS, HEARTBEAT_ACTION_QUERY, OWN_HEARTBEAT_INTERVAL_MS, MAX_BATCH_SIZE,
+    DATABASE_HOSTNAME,
+    DATABASE_PORT,
+    DATABASE_USER,
+    DATABASE_PASSWORD,
+    DATABASE_DBNAME,
+    TOPIC_PREFIX,
+    DATABASE_SSLMODE,
+    DATABASE_SSLROOTCERT,
+    DATABASE_SSLCERT,
+    DATABASE_SSLKEY,
+    CONNECTION_VALIDATION_TIMEOUT_MS,
+    PLUGIN_NAME,
+    SLOT_NAME,
+    SLOT_DROP_ON_STOP,
+    SLOT_FAILOVER,
+    PUBLICATION_NAME,
+    PUBLICATION_AUTOCREATE_MODE,
+    PUBLISH_VIA_PARTITION_ROOT,
+    STATUS_UPDATE_INTERVAL_MS,
+    LSN_FLUSH_MODE,
+    FLUSH_LSN_SOURCE,
+    ACCEPT_GAP,
+    MESSAGE_PREFIX_INCLUDE_LIST,
+    MESSAGE_PREFIX_EXCLUDE_LIST,
+    SCHEMA_INCLUDE_LIST,
+    SCHEMA_EXCLUDE_LIST,
+    TABLE_INCLUDE_LIST,
+    TABLE_EXCLUDE_LIST,
+    COLUMN_INCLUDE_LIST,
+    COLUMN_EXCLUDE_LIST,
+    TABLE_IGNORE_BUILTIN,
+    MESSAGE_KEY_COLUMNS,
+    DECIMAL_HANDLING_MODE,
+    TIME_PRECISION_MODE,
+    BINARY_HANDLING_MODE,
+    INTERVAL_HANDLING_MODE,
+    HSTORE_HANDLING_MODE,
+    MONEY_FRACTION_DIGITS,
+    INCLUDE_UNKNOWN_DATATYPES,
+    EVENT_CONVERTING_FAILURE_MODE,
+    SNAPSHOT_MODE,
+    SNAPSHOT_INCLUDE_COLLECTION_LIST,
+    SNAPSHOT_MAX_THREADS,
+    SNAPSHOT_CHUNK_BYTES,
+    HEARTBEAT_INTERVAL_MS,
+    HEARTBEAT_ACTION_QUERY,
+    OWN_HEARTBEAT_INTERVAL_MS,
+    MAX_BATCH_SIZE,
 ];
 
 const fn quiet(name: &'static str, kind: lattice_core::config::KeyType, why: &'static str) -> Key {
@@ -211,7 +255,11 @@ pub const IGNORED: &[Key] = &[
     quiet("slot.stream.params", Text, "options of the stream are the connector's own"),
     quiet("slot.max.retries", Int, RUNTIME_RETRIES),
     quiet("slot.retry.delay.ms", Long, RUNTIME_RETRIES),
-    quiet("offset.mismatch.strategy", Text, "a mismatch always stops the connector; see snapshot.mode=when_needed and lattice.accept.gap"),
+    quiet(
+        "offset.mismatch.strategy",
+        Text,
+        "a mismatch always stops the connector; see snapshot.mode=when_needed and lattice.accept.gap",
+    ),
     quiet("lsn.flush.timeout.ms", Long, "confirming never blocks"),
     quiet("lsn.flush.timeout.action", Text, "confirming never blocks"),
     quiet("xmin.fetch.interval.ms", Long, "source.xmin is not filled"),
@@ -238,8 +286,16 @@ pub const IGNORED: &[Key] = &[
     quiet("legacy.snapshot.max.threads", Boolean, "chunks are cut by lattice.snapshot.chunk.bytes"),
     quiet("snapshot.tables.order.by.row.count", Text, "tables are read in parallel"),
     quiet("incremental.snapshot.chunk.size", Int, "incremental snapshots are not there yet"),
-    quiet("incremental.snapshot.watermarking.strategy", Text, "incremental snapshots are not there yet"),
-    quiet("incremental.snapshot.allow.schema.changes", Boolean, "incremental snapshots are not there yet"),
+    quiet(
+        "incremental.snapshot.watermarking.strategy",
+        Text,
+        "incremental snapshots are not there yet",
+    ),
+    quiet(
+        "incremental.snapshot.allow.schema.changes",
+        Boolean,
+        "incremental snapshots are not there yet",
+    ),
     quiet("signal.enabled.channels", List, "signals are not there yet"),
     quiet("signal.poll.interval.ms", Long, "signals are not there yet"),
     quiet("signal.emit.failure.max.retries", Int, "signals are not there yet"),

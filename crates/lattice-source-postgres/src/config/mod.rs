@@ -104,8 +104,9 @@ impl Settings {
     pub fn from_config(config: &Config) -> Result<Self> {
         refuse_unsupported(config)?;
         let text = |key: &Key| config.required(key).map(|text| text.trim().to_owned());
-        let optional =
-            |key: &Key| config.get(key.name).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned);
+        let optional = |key: &Key| {
+            config.get(key.name).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned)
+        };
         Ok(Self {
             target: target(config)?,
             prefix: checked(config, &keys::TOPIC_PREFIX)?,
@@ -195,8 +196,9 @@ fn refuse_unsupported(config: &Config) -> Result<()> {
 }
 
 fn target(config: &Config) -> Result<Target> {
-    let optional =
-        |key: &Key| config.get(key.name).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned);
+    let optional = |key: &Key| {
+        config.get(key.name).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned)
+    };
     let port = config.number(&keys::DATABASE_PORT)?;
     Ok(Target {
         host: config.required(&keys::DATABASE_HOSTNAME)?.trim().to_owned(),

@@ -46,10 +46,7 @@ pub(crate) fn sqlstate(error: &Error) -> Option<&str> {
 fn classify(fields: &ErrorFields) -> (ErrorKind, Option<&'static str>) {
     let message = fields.message.as_str();
     match fields.code.as_str() {
-        "28P01" => (
-            ErrorKind::Auth,
-            Some("check \"database.user\" and \"database.password\""),
-        ),
+        "28P01" => (ErrorKind::Auth, Some("check \"database.user\" and \"database.password\"")),
         "28000" if message.contains("no pg_hba.conf entry") => (
             ErrorKind::Auth,
             Some(
@@ -58,10 +55,9 @@ fn classify(fields: &ErrorFields) -> (ErrorKind, Option<&'static str>) {
                  to what the server asks for",
             ),
         ),
-        code if code.starts_with("28") => (
-            ErrorKind::Auth,
-            Some("check \"database.user\", and that the role has LOGIN"),
-        ),
+        code if code.starts_with("28") => {
+            (ErrorKind::Auth, Some("check \"database.user\", and that the role has LOGIN"))
+        }
         "42501" => (ErrorKind::Auth, Some("grant the role the right that is named")),
         "3D000" => (ErrorKind::Config, Some("check \"database.dbname\"")),
         "55006" => (

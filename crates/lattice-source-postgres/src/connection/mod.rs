@@ -121,7 +121,10 @@ impl Connection {
     }
 
     /// Sends what `write` puts into the buffer.
-    async fn send(&mut self, write: impl FnOnce(&mut BytesMut) -> std::io::Result<()>) -> Result<()> {
+    async fn send(
+        &mut self,
+        write: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
+    ) -> Result<()> {
         let mut out = BytesMut::new();
         write(&mut out).map_err(|error| Error::config("write a message").with_source(error))?;
         self.socket.write_all(&out).await.map_err(|error| self.lost(error))?;
@@ -228,7 +231,8 @@ impl Connection {
             match frame.tag {
                 b'd' => {
                     each(self.body(frame));
-                    while let Some(next) = backend::frame(&self.buffer, self.at).map_err(malformed)?
+                    while let Some(next) =
+                        backend::frame(&self.buffer, self.at).map_err(malformed)?
                     {
                         if next.tag != b'd' {
                             break;
@@ -256,7 +260,10 @@ impl Connection {
 
     /// Starts the replication stream; the connection then is nothing but that stream, given as
     /// its two halves and what was read already.
-    pub async fn start_replication(mut self, command: &str) -> Result<(ReadHalf, WriteHalf, BytesMut)> {
+    pub async fn start_replication(
+        mut self,
+        command: &str,
+    ) -> Result<(ReadHalf, WriteHalf, BytesMut)> {
         self.send(|out| frontend::query(command, out)).await?;
         loop {
             let frame = self.receive().await?;
@@ -285,9 +292,9 @@ impl Connection {
 
 /// An error for bytes that are not the protocol.
 pub(crate) fn malformed(error: crate::protocol::reader::Malformed) -> Error {
-    Error::transient("read the server's answer")
-        .with_source(error)
-        .with_remedy("check that \"database.hostname\" and \"database.port\" are a PostgreSQL server's")
+    Error::transient("read the server's answer").with_source(error).with_remedy(
+        "check that \"database.hostname\" and \"database.port\" are a PostgreSQL server's",
+    )
 }
 
 /// `15.18 (Debian …)` → 150018; unreadable → 0.

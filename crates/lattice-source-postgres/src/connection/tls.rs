@@ -23,7 +23,8 @@ use super::{SslMode, Target, socket::Socket};
 
 pub(super) async fn connect(target: &Target) -> Result<Socket> {
     let address = (target.host.as_str(), target.port);
-    let mut stream = TcpStream::connect(address).await.map_err(|error| unreachable(target, error))?;
+    let mut stream =
+        TcpStream::connect(address).await.map_err(|error| unreachable(target, error))?;
     stream.set_nodelay(true).map_err(|error| unreachable(target, error))?;
     if target.ssl_mode == SslMode::Disable {
         return Ok(Socket::Plain(stream));
@@ -88,7 +89,9 @@ fn client_config(target: &Target) -> Result<ClientConfig> {
         SslMode::Disable | SslMode::Prefer | SslMode::Require => {
             Arc::new(Verifier { inner: None, provider })
         }
-        SslMode::VerifyCa => Arc::new(Verifier { inner: Some(web_pki(target, &provider)?), provider }),
+        SslMode::VerifyCa => {
+            Arc::new(Verifier { inner: Some(web_pki(target, &provider)?), provider })
+        }
         SslMode::VerifyFull => web_pki(target, &provider)?,
     };
     let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
@@ -101,9 +104,9 @@ fn client_config(target: &Target) -> Result<ClientConfig> {
             .with_source(error)
             .with_remedy("give a PEM file with an unencrypted private key")
     })?;
-    builder
-        .with_client_auth_cert(chain, key)
-        .map_err(|error| Error::config("use \"database.sslcert\" and \"database.sslkey\"").with_source(error))
+    builder.with_client_auth_cert(chain, key).map_err(|error| {
+        Error::config("use \"database.sslcert\" and \"database.sslkey\"").with_source(error)
+    })
 }
 
 fn certificates(path: &str, key: &str) -> Result<Vec<CertificateDer<'static>>> {

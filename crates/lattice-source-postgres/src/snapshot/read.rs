@@ -97,7 +97,11 @@ fn job(index: usize, unit: &Unit, chunk: u32, xmin: u64) -> Job {
         let low = xmin & 0xffff_ffff;
         conditions.push(format!("age(xmin) <= age('{low}'::xid)"));
     }
-    let clause = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
+    let clause = if conditions.is_empty() {
+        String::new()
+    } else {
+        format!(" WHERE {}", conditions.join(" AND "))
+    };
     let sql = format!("COPY ({}{clause}) TO STDOUT", unit.select);
     Job { unit: index, chunk, sql, columns: unit.columns, again }
 }
@@ -164,7 +168,9 @@ impl Worker {
         };
         let rows = rows.into_iter().map(span).collect::<Result<Vec<_>>>()?;
         let cost = data.len() + rows.len() * 160;
-        let Some(permit) = permit(&self.budget, cost, self.budget_bytes).await else { return Ok(false) };
+        let Some(permit) = permit(&self.budget, cost, self.budget_bytes).await else {
+            return Ok(false);
+        };
         let piece = Piece { unit: job.unit, data, rows, done: done.then_some(job.chunk) };
         Ok(self.sender.send(Ok((piece, permit))).await.is_ok())
     }

@@ -22,8 +22,8 @@ use lattice_core::{
 use super::report::{POSTGRES_EPOCH_US, now_us};
 use crate::{
     config::{Settings, filter::PatternList},
-    protocol::pgoutput::{Message, Relation, Tuple},
     position::{Offset, partition},
+    protocol::pgoutput::{Message, Relation, Tuple},
     row::NoColumns,
     tables::Tables,
 };
@@ -112,7 +112,12 @@ impl Assembler {
             notices: Vec::new(),
             batch_tables: Vec::new(),
             batch_index: Vec::new(),
-            message_table: Arc::new(TableSchema::new(id, Vec::new(), Vec::new(), Arc::new(NoColumns))),
+            message_table: Arc::new(TableSchema::new(
+                id,
+                Vec::new(),
+                Vec::new(),
+                Arc::new(NoColumns),
+            )),
         }
     }
 
@@ -206,7 +211,11 @@ impl Assembler {
         let skip = match self.offset.partial.take() {
             Some((lsn, row)) if lsn == final_lsn => row,
             Some((lsn, row)) => {
-                tracing::warn!(lsn, row, "the transaction that was done in part did not come again");
+                tracing::warn!(
+                    lsn,
+                    row,
+                    "the transaction that was done in part did not come again"
+                );
                 0
             }
             None => 0,
@@ -372,11 +381,13 @@ impl Assembler {
     /// Adds a heartbeat record.
     pub(super) fn beat(&mut self) {
         let text = Arc::new(Schema::new(Type::String));
-        let key = Schema { fields: vec![Field::new("serverName", text)], ..Schema::new(Type::Struct) }
-            .named("io.debezium.connector.common.ServerNameKey", 1);
+        let key =
+            Schema { fields: vec![Field::new("serverName", text)], ..Schema::new(Type::Struct) }
+                .named("io.debezium.connector.common.ServerNameKey", 1);
         let number = Arc::new(Schema::new(Type::Int64));
-        let value = Schema { fields: vec![Field::new("ts_ms", number)], ..Schema::new(Type::Struct) }
-            .named("io.debezium.connector.common.Heartbeat", 1);
+        let value =
+            Schema { fields: vec![Field::new("ts_ms", number)], ..Schema::new(Type::Struct) }
+                .named("io.debezium.connector.common.Heartbeat", 1);
         let name = Value::Text(Text::owned(self.prefix.to_string()));
         self.notices.push(Notice {
             kind: NoticeKind::Heartbeat,

@@ -17,7 +17,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Delivered, assemble::{Assembler, Step}};
+use super::{
+    Delivered,
+    assemble::{Assembler, Step},
+};
 use crate::{
     connection::{READ_BYTES, ReadHalf, malformed, server_error},
     protocol::{
@@ -146,7 +149,9 @@ impl Reader {
                     Replication::Data { lsn, payload, .. } => {
                         let message = pgoutput::parse(payload, false).map_err(malformed)?;
                         let base = frame.start + DATA_HEADER;
-                        if let Step::Relation(relation) = self.assembler.apply(message, payload, base, lsn)? {
+                        if let Step::Relation(relation) =
+                            self.assembler.apply(message, payload, base, lsn)?
+                        {
                             self.assembler.learn(relation).await?;
                         }
                         self.received.fetch_max(lsn, Ordering::Release);
@@ -172,7 +177,8 @@ impl Reader {
         let data = self.buffer.split_to(self.at).freeze();
         self.at = 0;
         let batch = self.assembler.take(data);
-        let cost = (batch.data.len() + batch.events.len() * EVENT_BYTES).clamp(1, self.budget_bytes);
+        let cost =
+            (batch.data.len() + batch.events.len() * EVENT_BYTES).clamp(1, self.budget_bytes);
         let cost = u32::try_from(cost).unwrap_or(u32::MAX);
         let Ok(permit) = Arc::clone(&self.budget).acquire_many_owned(cost).await else { return };
         // A closed channel ends the loop.

@@ -126,7 +126,8 @@ pub(super) fn hstore(raw: &[u8], as_map: bool) -> Result<Value<'static>, BadValu
     }
     if as_map {
         let text = |text: String| Value::Text(Text::owned(text));
-        let pairs = pairs.into_iter().map(|(key, value)| (text(key), value.map_or(Value::Null, text)));
+        let pairs =
+            pairs.into_iter().map(|(key, value)| (text(key), value.map_or(Value::Null, text)));
         return Ok(Value::Map(pairs.collect()));
     }
     let object: serde_json::Map<String, serde_json::Value> =
@@ -179,7 +180,8 @@ pub(super) fn vector(raw: &[u8], half: bool) -> Result<Value<'static>, BadValue>
 pub(super) fn sparse_vector(raw: &[u8]) -> Result<Value<'static>, BadValue> {
     const BAD: BadValue = BadValue("not a sparse vector");
     let slash = memchr::memrchr(b'/', raw).ok_or(BAD)?;
-    let (items, dimensions) = (raw.get(..slash).unwrap_or(&[]), raw.get(slash + 1..).unwrap_or(&[]));
+    let (items, dimensions) =
+        (raw.get(..slash).unwrap_or(&[]), raw.get(slash + 1..).unwrap_or(&[]));
     let dimensions = int(dimensions)?;
     if dimensions > i64::from(i16::MAX) {
         return Err(BadValue("a sparse vector of more than 32767 dimensions"));
@@ -188,7 +190,8 @@ pub(super) fn sparse_vector(raw: &[u8]) -> Result<Value<'static>, BadValue> {
     let mut pairs = Vec::new();
     for item in items.split(|byte| *byte == b',').filter(|item| !item.is_empty()) {
         let colon = memchr::memchr(b':', item).ok_or(BAD)?;
-        let (index, value) = (item.get(..colon).unwrap_or(&[]), item.get(colon + 1..).unwrap_or(&[]));
+        let (index, value) =
+            (item.get(..colon).unwrap_or(&[]), item.get(colon + 1..).unwrap_or(&[]));
         pairs.push((Value::Int(int(index)?), Value::Float64(float(value)?)));
     }
     Ok(Value::Struct(vec![Value::Int(dimensions), Value::Map(pairs)]))
@@ -221,7 +224,8 @@ mod tests {
     #[test]
     fn dimensions_are_flattened_and_bounds_dropped_but_no_element_is_lost() {
         let ints = |raw: &'static [u8]| array(raw, &Decoder::Int, b',').unwrap();
-        let expected = |numbers: &[i64]| Value::Array(numbers.iter().copied().map(Value::Int).collect());
+        let expected =
+            |numbers: &[i64]| Value::Array(numbers.iter().copied().map(Value::Int).collect());
         assert_eq!(ints(b"{{1,2},{3,4}}"), expected(&[1, 2, 3, 4]));
         assert_eq!(ints(b"[0:1]={7,8}"), expected(&[7, 8]));
         assert!(array(b"{1,2", &Decoder::Int, b',').is_err());

@@ -85,8 +85,14 @@ mod tests {
         assert_eq!(default(Type::Int32, Decoder::Int, "5"), Some(Value::Int(5)));
         assert_eq!(default(Type::Int32, Decoder::Int, "'-1'::integer"), Some(Value::Int(-1)));
         assert_eq!(default(Type::Int32, Decoder::Int, "(-1)"), Some(Value::Int(-1)));
-        assert_eq!(default(Type::Int32, Decoder::Int, "nextval('s'::regclass)"), Some(Value::Int(0)));
-        assert_eq!(default(Type::String, Decoder::Text, "'it''s'::text"), Some(Value::text("it's")));
+        assert_eq!(
+            default(Type::Int32, Decoder::Int, "nextval('s'::regclass)"),
+            Some(Value::Int(0))
+        );
+        assert_eq!(
+            default(Type::String, Decoder::Text, "'it''s'::text"),
+            Some(Value::text("it's"))
+        );
         assert_eq!(default(Type::String, Decoder::Text, "NULL::text"), None);
         assert_eq!(default(Type::Boolean, Decoder::Bool, "true"), Some(Value::Bool(true)));
         let now = default(Type::String, Decoder::TimestampTz(6), "now()");

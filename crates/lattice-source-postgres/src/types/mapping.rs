@@ -41,7 +41,13 @@ impl Mapped {
 
 /// Maps a column of type `oid`. `None`: the column is left out.
 #[must_use]
-pub fn map_type(catalog: &Catalog, oid: u32, typmod: i32, modes: &Modes, optional: bool) -> Option<Mapped> {
+pub fn map_type(
+    catalog: &Catalog,
+    oid: u32,
+    typmod: i32,
+    modes: &Modes,
+    optional: bool,
+) -> Option<Mapped> {
     map(catalog, oid, typmod, modes, optional, 0)
 }
 
@@ -72,7 +78,8 @@ fn map(
         }
         Kind::Array { element, delimiter } => {
             let inner = map(catalog, *element, typmod, modes, true, depth + 1)?;
-            let is_enum = matches!(catalog.get(*element).map(|info| &info.kind), Some(Kind::Enum(_)));
+            let is_enum =
+                matches!(catalog.get(*element).map(|info| &info.kind), Some(Kind::Enum(_)));
             let schema = if is_enum { inner.schema } else { inner.schema.optional() };
             let decoder =
                 Decoder::Array { element: Box::new(inner.decoder), delimiter: *delimiter };
@@ -195,7 +202,10 @@ fn extension(name: &str, modes: &Modes) -> Option<Mapped> {
                 doc: Some("Sparse double vector".into()),
                 ..Schema::new(Type::Struct)
             };
-            Mapped::new(schema.named("io.debezium.data.SparseDoubleVector", 1), Decoder::SparseVector)
+            Mapped::new(
+                schema.named("io.debezium.data.SparseDoubleVector", 1),
+                Decoder::SparseVector,
+            )
         }
         _ => return None,
     })
@@ -241,8 +251,8 @@ fn numeric(typmod: i32, modes: &Modes, optional: bool) -> Mapped {
     // are zeros; they are written out.
     let scale = ((packed & 0x7ff) ^ 1024) - 1024;
     let (precision, scale) = if scale < 0 { (precision - scale, 0) } else { (precision, scale) };
-    let schema = decimal_schema(scale)
-        .parameter("connect.decimal.precision", &precision.to_string());
+    let schema =
+        decimal_schema(scale).parameter("connect.decimal.precision", &precision.to_string());
     let scale = usize::try_from(scale).unwrap_or(0);
     Mapped::new(schema, Decoder::Decimal { scale, special_null })
 }
@@ -290,8 +300,11 @@ fn temporal(name: &str, typmod: i32, mode: TimeMode) -> Mapped {
             named(Type::String, "io.debezium.time.IsoDate", Decoder::Date(true))
         }
         ("date", _) => {
-            let name =
-                if connect { "org.apache.kafka.connect.data.Date" } else { "io.debezium.time.Date" };
+            let name = if connect {
+                "org.apache.kafka.connect.data.Date"
+            } else {
+                "io.debezium.time.Date"
+            };
             named(Type::Int32, name, Decoder::Date(false))
         }
         ("time", TimeMode::IsoString) => {
@@ -306,7 +319,9 @@ fn temporal(name: &str, typmod: i32, mode: TimeMode) -> Mapped {
         ("time", TimeMode::Adaptive) if short => {
             named(Type::Int32, "io.debezium.time.Time", Decoder::Time(Unit::Millis))
         }
-        ("time", _) => named(Type::Int64, "io.debezium.time.MicroTime", Decoder::Time(Unit::Micros)),
+        ("time", _) => {
+            named(Type::Int64, "io.debezium.time.MicroTime", Decoder::Time(Unit::Micros))
+        }
         (_, TimeMode::IsoString) => {
             named(Type::String, "io.debezium.time.IsoTimestamp", Decoder::Timestamp(Unit::Iso))
         }
@@ -321,6 +336,8 @@ fn temporal(name: &str, typmod: i32, mode: TimeMode) -> Mapped {
         (_, TimeMode::Adaptive | TimeMode::AdaptiveTimeMicroseconds) if short => {
             named(Type::Int64, "io.debezium.time.Timestamp", Decoder::Timestamp(Unit::Millis))
         }
-        _ => named(Type::Int64, "io.debezium.time.MicroTimestamp", Decoder::Timestamp(Unit::Micros)),
+        _ => {
+            named(Type::Int64, "io.debezium.time.MicroTimestamp", Decoder::Timestamp(Unit::Micros))
+        }
     }
 }

@@ -338,7 +338,8 @@ pub(super) fn interval(text: &[u8], as_text: bool) -> Result<Value<'static>, Bad
         let (seconds, fraction) = (us.abs() / 1_000_000, us.abs() % 1_000_000);
         let fraction = format!(".{fraction:06}");
         let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
-        let text = format!("P{years}Y{months}M{days}DT{hours}H{minutes}M{sign}{seconds}{fraction}S");
+        let text =
+            format!("P{years}Y{months}M{days}DT{hours}H{minutes}M{sign}{seconds}{fraction}S");
         return Ok(Value::Text(Text::owned(text)));
     }
     // Debezium's arithmetic, in doubles: an average month has 30.4375 days.
