@@ -44,7 +44,8 @@ pub(crate) fn millis(ms: i64) -> String {
 
 /// A bar of 20 characters for a share of a whole.
 pub(crate) fn bar(done: u64, of: u64) -> String {
-    let filled = if of == 0 { 0 } else { usize::try_from(done.min(of) * 20 / of).unwrap_or(20) };
+    let filled = (done.min(of) * 20).checked_div(of).unwrap_or(0);
+    let filled = usize::try_from(filled).unwrap_or(20);
     format!("[{}{}]", "#".repeat(filled), "-".repeat(20 - filled))
 }
 

@@ -1,5 +1,7 @@
 //! One table of requests, good and bad, with the status and the words that clients act on.
 
+#![allow(clippy::too_many_lines)] // a table of requests is as long as the API
+
 use lattice_testkit::{LatticeProcess, PostgresDatabase, service};
 use serde_json::{Value, json};
 

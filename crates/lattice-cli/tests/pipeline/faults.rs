@@ -11,7 +11,7 @@ async fn a_cut_connection_to_the_source_is_made_anew_and_nothing_is_lost() {
     let path = Path::usual("cut_source").await;
     path.source.execute(TABLE).await;
     let address = format!("{}:{}", path.source.host(), path.source.port());
-    let proxy = TcpProxy::start(&address).await;
+    let proxy = TcpProxy::start(&address);
     let port = proxy.port().to_string();
     let config =
         path.source_config(&[("database.hostname", "127.0.0.1"), ("database.port", &port)]);
@@ -34,7 +34,7 @@ async fn a_lost_answer_of_the_target_writes_no_row_twice() {
     path.source.execute("create table public.k (v int)").await;
     path.source.execute(TABLE).await;
     let address = format!("{}:{}", path.target.host(), path.target.port());
-    let proxy = TcpProxy::start(&address).await;
+    let proxy = TcpProxy::start(&address);
     let port = proxy.port().to_string();
     path.lattice.create_connector("source", path.source_config(&[])).await;
     let config = path.sink_config(&[("hostname", "127.0.0.1"), ("port", &port)]);
