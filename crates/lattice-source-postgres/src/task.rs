@@ -207,7 +207,9 @@ async fn decide(
                     error = error.chain(),
                     "the position is lost; a new snapshot is taken"
                 );
-                if slot.is_some() {
+                if let Some(slot) = &slot {
+                    // Never another client's slot that happens to have the name.
+                    prepare::check_slot(slot, settings)?;
                     prepare::drop_slot(general, &settings.slot).await?;
                 }
                 return begin(settings, None, identity, general, replication, true).await;
