@@ -121,7 +121,7 @@ async fn an_empty_server_answers_as_kafka_connect_does() {
                 "/connector-plugins/PostgresConnector/config/validate",
                 Some(json!({})),
                 400,
-                "connector.class",
+                "no connector type",
             ),
             (
                 "PUT",
@@ -156,7 +156,7 @@ async fn an_empty_server_answers_as_kafka_connect_does() {
                 "/api/v1/tables",
                 Some(json!({"config": {"connector.class": "clickhouse"}})),
                 400,
-                "source",
+                "a sink has no tables",
             ),
             ("POST", "/api/v1/preview", Some(json!({"config": {}})), 400, "topic"),
             ("GET", "/openapi.json", None, 200, "openapi"),

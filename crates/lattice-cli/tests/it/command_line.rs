@@ -1,8 +1,11 @@
 //! `lattice …` as a person or a script runs it.
 
-use std::process::{Command, Output};
+use std::{
+    process::{Command, Output},
+    time::Duration,
+};
 
-use lattice_testkit::{LatticeProcess, PostgresDatabase, service};
+use lattice_testkit::{LatticeProcess, PostgresDatabase, service, wait_until};
 
 fn lattice(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lattice"))
@@ -101,6 +104,11 @@ async fn apply_creates_then_finds_nothing_to_do_then_updates() {
     let applied = client(&server, &["apply", &path]).await;
     assert!(text(&applied).contains("shop updated"), "{}", text(&applied));
     server.wait_running("shop").await;
+    // The topic is made by its first record.
+    wait_until(Duration::from_secs(30), "the topic is there", async || {
+        server.request("GET", "/api/v1/topics/p.public.t", None).await.status == 200
+    })
+    .await;
     let tail =
         client(&server, &["--json", "tail", "p.public.t", "--from", "earliest", "-n", "2"]).await;
     let rows: Vec<serde_json::Value> = String::from_utf8_lossy(&tail.stdout)
@@ -131,7 +139,7 @@ async fn check_lists_every_issue_with_its_remedy_and_fails() {
     let output = client(&server, &["check", &file.display().to_string()]).await;
     let text = text(&output);
     assert!(!output.status.success(), "{text}");
-    for words in ["did you mean \"database.hostname\"?", "from 0 to 65535", "database.dbname"] {
+    for words in ["did you mean \"database.hostname\"?", "from 1 to 65535", "database.dbname"] {
         assert!(text.contains(words), "no {words} in {text}");
     }
 }
