@@ -127,7 +127,7 @@ export function App() {
           <Route path="/compose/topics/:topic" element={<TopicPage />} />
           <Route path="/compose/schemas" element={<SchemasPage />} />
           <Route path="/compose/schemas/:subject" element={<SchemaPage />} />
-          <Route path="*" element={<Empty icon="search" title="There is no such page">Choose one from the navigation.</Empty>} />
+          <Route path="*" element={<Empty page icon="search" title="There is no such page">Choose one from the navigation.</Empty>} />
         </Routes>
         </Boundary>
       </main>

@@ -29,7 +29,7 @@ export function ConnectorPage({ type }: { type: ConnectorType }) {
     return (
       <div className="page">
         {detail.error ? (
-          <div className="card"><Empty icon="search" title={`There is no ${type} called ${name}`} action={<Link className="btn" to={list}>All {type}s</Link>}>{detail.error.message}</Empty></div>
+          <div className="card"><Empty page icon="search" title={`There is no ${type} called ${name}`} action={<Link className="btn" to={list}>All {type}s</Link>}>{detail.error.message}</Empty></div>
         ) : <div className="card"><Loading lines={8} /></div>}
       </div>
     );

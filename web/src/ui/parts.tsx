@@ -111,11 +111,12 @@ export function Loading({ lines = 4 }: { lines?: number }) {
   );
 }
 
-export function Empty({ icon, title, children, action }: { icon: IconName; title: string; children?: ReactNode; action?: ReactNode }) {
+/** `page`: it stands for a whole page, whose heading its title is. */
+export function Empty({ icon, title, children, action, page }: { icon: IconName; title: string; children?: ReactNode; action?: ReactNode; page?: boolean }) {
   return (
     <div className="empty">
       <Icon name={icon} />
-      <h2>{title}</h2>
+      {page ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children && <p>{children}</p>}
       {action}
     </div>
