@@ -213,6 +213,15 @@ pub trait SinkConnector: Send + Sync {
 pub enum WriteStatus {
     /// The sink holds it; do not move offsets.
     Accepted,
+    /// The sink holds it; of those it accepted before, the `batches` oldest that were not
+    /// reported yet are safe in the target now, save the `rejected` rows. Lets offsets move under steady
+    /// load without waiting for what is still being written.
+    Written {
+        /// How many batches, oldest first.
+        batches: usize,
+        /// Rows of them that the target refused.
+        rejected: Vec<Rejected>,
+    },
     /// This and all earlier writes are safe in the target; `rejected` rows are not in it and
     /// never will be, for the cause beside each: dead-letter them or fail.
     Durable {
@@ -237,8 +246,9 @@ pub struct Rejected {
 /// A running sink task.
 pub trait SinkTask: Send {
     /// Takes events. With `Accepted` the sink holds them (within its byte budget) until it
-    /// writes; `Durable` covers this and all earlier batches.
+    /// writes; `Written` covers some of the earlier batches, `Durable` this and all earlier ones.
     ///
+    /// Cancel safety: none; the caller awaits it to its end, or drops the task with it.
     /// Errors: `Transient`: the caller closes and opens the task and delivers again from the
     /// committed offsets; so nothing is lost, and a sink must make repeats harmless. `Data` or
     /// `Schema` never come from here for single rows (see [`WriteStatus::Durable`]).

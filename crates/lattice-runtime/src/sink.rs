@@ -1,6 +1,10 @@
 //! Runs a sink task: takes decoded events, writes them, moves offsets once they are durable.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Instant,
+};
 
 use lattice_codec::{Decoder, DecoderOptions};
 use lattice_core::{
@@ -49,11 +53,9 @@ pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<
         group: offsets::group(&run.config.connector, config),
         fed,
         feed: AbortOnDropHandle::new(tokio::spawn(feed.run(out))),
-        written: BTreeMap::new(),
+        written: VecDeque::new(),
+        held: 0,
         durable: BTreeMap::new(),
-        events: 0,
-        bytes: 0,
-        holds: false,
         committed_at: Instant::now(),
     };
     let outcome = Box::pin(delivery.run(task.as_mut())).await;
@@ -73,16 +75,23 @@ struct Delivery<'a> {
     group: String,
     fed: mpsc::Receiver<Fed>,
     feed: AbortOnDropHandle<Result<()>>,
-    /// Where each partition stands once everything written is durable.
-    written: BTreeMap<TopicPartition, Delivered>,
+    /// What was handed over and is not known to be durable, oldest first.
+    written: VecDeque<Handed>,
+    /// How many of them the sink was given; the others had no events.
+    held: usize,
     /// Durable in the target, not yet committed.
     durable: BTreeMap<TopicPartition, i64>,
-    /// Written, not yet durable.
+    committed_at: Instant,
+}
+
+/// A batch that was handed over.
+struct Handed {
+    /// Where its partitions stand once it is durable.
+    next: Vec<(TopicPartition, Delivered)>,
     events: u64,
     bytes: u64,
-    /// The sink holds events that are not durable.
-    holds: bool,
-    committed_at: Instant,
+    /// The sink was given it.
+    held: bool,
 }
 
 impl Delivery<'_> {
@@ -117,7 +126,7 @@ impl Delivery<'_> {
     }
 
     fn flush_deadline(&self, task: &dyn SinkTask) -> Option<Instant> {
-        if self.holds { task.flush_deadline() } else { None }
+        if self.held > 0 { task.flush_deadline() } else { None }
     }
 
     async fn write(&mut self, task: &mut dyn SinkTask, fed: Fed) -> Result<()> {
@@ -129,18 +138,21 @@ impl Delivery<'_> {
             .into_iter()
             .map(|(topic, partition, offset, error)| Rejected { topic, partition, offset, error })
             .collect();
-        self.events += decoded.batch.events.len() as u64;
-        self.bytes += bytes;
-        let status = if decoded.batch.events.is_empty() {
-            None
-        } else {
-            Some(task.write(decoded.batch).await?)
+        let events = decoded.batch.events.len() as u64;
+        let status = match events {
+            0 => None,
+            _ => Some(task.write(decoded.batch).await?),
         };
-        self.written.extend(next);
+        self.held += usize::from(status.is_some());
+        let next = next.into_iter().collect();
+        self.written.push_back(Handed { next, events, bytes, held: status.is_some() });
         match status {
             Some(WriteStatus::Durable { rejected }) => self.settle(rejected).await?,
-            Some(WriteStatus::Accepted) => self.holds = true,
-            None if !self.holds && undecodable.is_empty() => self.settle(Vec::new()).await?,
+            Some(WriteStatus::Written { batches, rejected }) => {
+                self.settle_oldest(batches, rejected).await?;
+            }
+            Some(WriteStatus::Accepted) => {}
+            None if self.held == 0 && undecodable.is_empty() => self.settle(Vec::new()).await?,
             None => {}
         }
         if !undecodable.is_empty() {
@@ -157,18 +169,18 @@ impl Delivery<'_> {
     ) -> Result<()> {
         if self.salvage.takes(&undecodable) {
             self.salvage.keep(&undecodable, Stage::Decode).await?;
-            if !self.holds {
+            if self.held == 0 {
                 self.settle(Vec::new()).await?;
             }
             return Ok(());
         }
-        let mut rejected = if self.holds { task.flush().await? } else { Vec::new() };
+        let mut rejected = if self.held > 0 { task.flush().await? } else { Vec::new() };
         rejected.extend(undecodable);
         self.settle(rejected).await
     }
 
     async fn flush(&mut self, task: &mut dyn SinkTask) -> Result<()> {
-        if !self.holds {
+        if self.held == 0 {
             return Ok(());
         }
         let rejected = task.flush().await?;
@@ -178,7 +190,12 @@ impl Delivery<'_> {
     /// Everything written is durable, save what was rejected: that is kept as dead letters before
     /// any offset moves, or the task fails with offsets just before it.
     async fn settle(&mut self, rejected: Vec<Rejected>) -> Result<()> {
-        self.holds = false;
+        self.settle_oldest(self.held, rejected).await
+    }
+
+    /// The same for the `batches` oldest that the sink holds, and all without events up to the
+    /// next one that it holds.
+    async fn settle_oldest(&mut self, batches: usize, rejected: Vec<Rejected>) -> Result<()> {
         let failure = match rejected.is_empty() {
             true => None,
             false if self.salvage.takes(&rejected) => {
@@ -188,8 +205,22 @@ impl Delivery<'_> {
             false => Some(first(rejected)),
         };
         let report = &self.run.report;
-        for (place, delivered) in std::mem::take(&mut self.written) {
-            let mut delivered = delivered;
+        let (mut left, mut events, mut bytes) = (batches, 0, 0);
+        let mut settled: BTreeMap<TopicPartition, Delivered> = BTreeMap::new();
+        while let Some(handed) = self.written.front() {
+            if handed.held {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+                self.held -= 1;
+            }
+            let Some(handed) = self.written.pop_front() else { break };
+            events += handed.events;
+            bytes += handed.bytes;
+            settled.extend(handed.next);
+        }
+        for (place, mut delivered) in settled {
             if let Some((offsets, _)) = &failure
                 && let Some(offset) = offsets.get(&place)
             {
@@ -198,7 +229,7 @@ impl Delivery<'_> {
             report.delivered(&place, delivered);
             self.durable.insert(place, delivered.next);
         }
-        report.durable(std::mem::take(&mut self.events), std::mem::take(&mut self.bytes));
+        report.durable(events, bytes);
         match failure {
             Some((_, error)) => Err(error),
             None => Ok(()),

@@ -23,9 +23,6 @@ use crate::{
     write::{Context, Writer},
 };
 
-/// Under steady load everything written is waited for this often, so that offsets move.
-const LONGEST_UNSETTLED: Duration = Duration::from_secs(1);
-
 /// Events cost memory beside their rows. Units: bytes.
 const EVENT_BYTES: usize = 128;
 
@@ -50,8 +47,10 @@ pub(crate) struct Task {
     bytes: usize,
     /// When the oldest gathered batch came.
     since: Option<Instant>,
-    /// When the oldest batch came that is not known to be written.
-    unsettled: Option<Instant>,
+    /// Batches of the write that runs.
+    writing: usize,
+    /// Batches that are written and not reported yet.
+    written: usize,
     rejected: Vec<Rejected>,
 }
 
@@ -92,7 +91,8 @@ impl Task {
             rows: 0,
             bytes: 0,
             since: None,
-            unsettled: None,
+            writing: 0,
+            written: 0,
             rejected: Vec::new(),
         })
     }
@@ -111,15 +111,15 @@ impl Task {
         self.bytes += batch.data.len() + batch.events.len() * EVENT_BYTES;
         self.gathered.push(batch);
         let since = *self.since.get_or_insert(now);
-        let unsettled = *self.unsettled.get_or_insert(now);
         let due = now.duration_since(since) >= self.latency();
         let busy = matches!(&self.stage, Stage::Writing(write) if !write.is_finished());
         if self.is_full() || (due && !busy) {
             self.start().await?;
         }
-        if now.duration_since(unsettled) >= LONGEST_UNSETTLED.max(self.latency()) {
-            let rejected = self.settle().await?;
-            return Ok(WriteStatus::Durable { rejected });
+        if self.written > 0 {
+            let batches = std::mem::take(&mut self.written);
+            let rejected = std::mem::take(&mut self.rejected);
+            return Ok(WriteStatus::Written { batches, rejected });
         }
         Ok(WriteStatus::Accepted)
     }
@@ -134,6 +134,7 @@ impl Task {
             return Err(broken());
         };
         let batches = std::mem::take(&mut self.gathered);
+        self.writing = batches.len();
         (self.rows, self.bytes, self.since) = (0, 0, None);
         self.stage = Stage::Writing(tokio::spawn(async move {
             let written = writer.write(batches).await;
@@ -154,6 +155,7 @@ impl Task {
         let (writer, written) =
             joined.map_err(|error| Error::fatal("write to ClickHouse").with_source(error))?;
         self.rejected.extend(written?);
+        self.written += std::mem::take(&mut self.writing);
         self.stage = Stage::Idle(writer);
         Ok(())
     }
@@ -162,7 +164,7 @@ impl Task {
     async fn settle(&mut self) -> Result<Vec<Rejected>> {
         self.start().await?;
         self.join().await?;
-        self.unsettled = None;
+        self.written = 0;
         Ok(std::mem::take(&mut self.rejected))
     }
 }
@@ -181,11 +183,11 @@ impl SinkTask for Task {
     }
 
     fn flush_deadline(&self) -> Option<Instant> {
-        match (self.since, self.unsettled) {
-            (Some(since), _) => Some(since + self.latency()),
+        let unsettled = self.writing > 0 || self.written > 0;
+        match self.since {
+            Some(since) => Some(since + self.latency()),
             // Nothing is gathered, but a write is not known to have ended.
-            (None, Some(_)) => Some(Instant::now() + Duration::from_millis(5)),
-            (None, None) => None,
+            None => unsettled.then(|| Instant::now() + Duration::from_millis(5)),
         }
     }
 

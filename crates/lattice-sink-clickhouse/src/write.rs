@@ -185,6 +185,7 @@ impl Table {
         events: Vec<Place>,
     ) -> Result<Vec<Rejected>> {
         let mut changing = false;
+        let mut structures: Vec<(&Arc<TableSchema>, bool)> = Vec::new();
         let (mut last_ms, mut truncated, mut keyed) = (0, None, false);
         for place in &events {
             let batch = &batches[place.batch as usize];
@@ -205,12 +206,13 @@ impl Table {
             let table = batch.tables.get(event.table as usize).map(|(_, table)| table);
             if let Some(structure) = key.filter(|_| !after).or(table) {
                 keyed |= !structure.key.is_empty();
-                if !self.plans.contains_key(&structure.uid) {
-                    let row = key.is_none() || after;
-                    self.prepare(context, structure, row).await?;
+                let row = key.is_none() || after;
+                if !structures.iter().any(|(known, _)| known.uid == structure.uid) {
+                    structures.push((structure, row));
                 }
             }
         }
+        self.prepare_all(context, &structures).await?;
         let Some(target) = &self.target else { return Ok(Vec::new()) };
         let replaces = target.replaces;
         if let Some(version) = truncated.filter(|version| *version > self.truncated) {
@@ -238,6 +240,33 @@ impl Table {
         }
         self.progress.set_state(TableState::Streaming);
         Ok(rejected)
+    }
+
+    /// Plans all structures of a write. One that evolves the table makes the plans before it
+    /// void, so those are made again; the table then has every column, and nothing evolves.
+    async fn prepare_all(
+        &mut self,
+        context: &Context,
+        structures: &[(&Arc<TableSchema>, bool)],
+    ) -> Result<()> {
+        for _round in 0..3 {
+            for (structure, row) in structures {
+                if !self.plans.contains_key(&structure.uid) {
+                    self.prepare(context, structure, *row).await?;
+                }
+            }
+            let planned = |(structure, _): &(&Arc<TableSchema>, bool)| {
+                self.target.is_none() || self.plans.contains_key(&structure.uid)
+            };
+            if structures.iter().all(planned) {
+                return Ok(());
+            }
+        }
+        Err(Error::schema(format!(
+            "records of topic {} need columns of table {} that exclude each other",
+            self.topic, self.name
+        ))
+        .with_remedy("write the topic's versions into tables of their own"))
     }
 
     /// Makes or evolves the table for rows of this structure, and plans how they are written.

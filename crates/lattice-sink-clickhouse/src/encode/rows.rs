@@ -268,7 +268,10 @@ impl<'b> Press<'b> {
 
     /// Appends a row to its set.
     fn push(&mut self, row: Row<'b>, values: &[Value<'b>]) -> Result<()> {
-        let Some(plan) = self.job.plans.get(&row.schema.uid) else { return Ok(()) };
+        let Some(plan) = self.job.plans.get(&row.schema.uid) else {
+            // A row is never skipped: without a plan the write fails and is delivered again.
+            return Err(Error::fatal(format!("rows of table {} have no plan", self.job.table)));
+        };
         let as_row =
             !row.deleted || plan.marks_deletes() || (plan.tells_op() && !self.job.replaces);
         if !as_row {
