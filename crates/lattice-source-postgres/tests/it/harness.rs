@@ -36,10 +36,14 @@ impl Seen {
     }
 
     pub(crate) fn id(&self) -> i64 {
-        match self.column("id") {
-            Value::Int(id) => id,
-            other => panic!("not an id: {other:?}"),
-        }
+        number(self.column("id"))
+    }
+}
+
+pub(crate) fn number(value: Value<'static>) -> i64 {
+    match value {
+        Value::Int(number) => number,
+        other => panic!("not a number: {other:?}"),
     }
 }
 

@@ -2,3 +2,4 @@
 
 mod capture;
 mod harness;
+mod seam;
