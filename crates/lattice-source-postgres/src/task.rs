@@ -74,6 +74,9 @@ impl PostgresTask {
         let phase = if decision.snapshot {
             let start = SnapshotStart { settings: &settings, context: &context, info: &info };
             start.run(general, &mut tables, decision).await?
+        } else if settings.snapshot_mode == SnapshotMode::InitialOnly {
+            // A restart after the end has nothing to do, which is no error.
+            Phase::Ended
         } else {
             Phase::Ready(decision.offset)
         };
@@ -282,17 +285,7 @@ async fn initial_only(
 ) -> Result<Decision> {
     if let Some(offset) = stored.filter(|offset| !offset.foreign_snapshot) {
         let snapshot = offset.snapshot.is_some();
-        // A finished one has nothing to do but to end: an empty snapshot does that.
-        return Ok(Decision { snapshot: true, offset, exported: None }).and_then(|decision| {
-            if snapshot {
-                Ok(decision)
-            } else {
-                Err(Error::config(
-                    "the snapshot is finished, and \"snapshot.mode\" is initial_only",
-                )
-                .with_remedy("delete the connector, or reset its offsets to read the tables again"))
-            }
-        });
+        return Ok(Decision { snapshot, offset, exported: None });
     }
     let row = general.query_one("SELECT pg_current_wal_lsn()").await?;
     let lsn = row.first().and_then(Option::as_deref).and_then(parse_lsn).unwrap_or(0);

@@ -31,7 +31,9 @@ async fn every_operation(name: &str, postgres: &str, clickhouse: &str) {
         "update public.products set id = 5000 where id = 12",
         "begin; update public.pair set b = 't' where b = 'x'; update public.pair set b = 'x' where b = 'y'; commit",
         "alter table public.products add column note text; update public.products set note = 'n' where id = 13",
-        "alter table public.products alter column id type bigint; insert into public.products (id, name) values (9000000000, 'wide')",
+        // ClickHouse cannot alter a column of a sorting key: there the new type's values must still fit.
+        "alter table public.products alter column id type bigint; insert into public.products (id, name) values (2000000000, 'wide key')",
+        "alter table public.pair alter column v type bigint; insert into public.pair values (3, 'wide', 9000000000)",
         "alter table public.products drop column ok; update public.products set name = 'after drop' where id = 14",
         "begin; insert into public.products (id, name) values (6000, 'rolled back'); rollback",
         "begin; insert into public.products (id, name) values (6001, 'kept'); savepoint s; insert into public.products (id, name) values (6002, 'undone'); rollback to s; commit",
@@ -42,6 +44,14 @@ async fn every_operation(name: &str, postgres: &str, clickhouse: &str) {
             path.equal(table).await;
         }
     }
+    unchanged_large_values(&path).await;
+    for table in ["products", "pair"] {
+        path.source.execute(&format!("truncate public.{table}")).await;
+        path.equal(table).await;
+        assert_eq!(path.target.live_rows(&format!("p.public.{table}")).await, 0, "after truncate");
+    }
+    path.source.execute("insert into public.pair values (1, 'x', 10)").await;
+    path.equal("pair").await;
     path.source
         .execute(
             "insert into public.log (line) select 'line ' || i from generate_series(1, 1000) i",
@@ -51,6 +61,39 @@ async fn every_operation(name: &str, postgres: &str, clickhouse: &str) {
         path.target.live_rows("p.public.log").await == 1000
     })
     .await;
+}
+
+/// Values stored out of line, which the stream leaves out of updates that do not touch them: alone,
+/// twice in one transaction, and after the row's key changed.
+async fn unchanged_large_values(path: &Path) {
+    // Incompressible, and far beyond the 2 kB up to which values stay in the row.
+    let large = "(select string_agg(md5(i::text || random()), '') from generate_series(1, 400) i)";
+    for (table, identity) in [("large", "default"), ("large_full", "full")] {
+        let table = format!("public.{table}");
+        path.source
+            .execute(&format!(
+                "create table {table} (id int primary key, n int, body text, raw bytea);
+                 alter table {table} replica identity {identity};
+                 insert into {table} select i, i, {large}, decode({large}, 'hex') from generate_series(1, 20) i"
+            ))
+            .await;
+    }
+    let steps = [
+        "update {} set n = n + 100 where id <= 5",
+        "begin; update {} set n = 7 where id = 6; update {} set n = 8 where id = 6; commit",
+        "begin; update {} set body = 'small' where id = 7; update {} set n = 9 where id = 7; commit",
+        "update {} set id = 100 where id = 8",
+        "begin; insert into {} select 200, 1, body, raw from {} where id = 9; update {} set n = 2 where id = 200; commit",
+        "update {} set body = null where id = 10; update {} set n = 0 where id = 10",
+    ];
+    for step in std::iter::once("select 1").chain(steps) {
+        for table in ["large", "large_full"] {
+            path.source.execute(&step.replace("{}", &format!("public.{table}"))).await;
+        }
+        for table in ["large", "large_full"] {
+            path.equal(table).await;
+        }
+    }
 }
 
 #[tokio::test]
