@@ -1,5 +1,7 @@
 //! Against real servers, PostgreSQL 15 and 18: each test has its own database, slot, publication.
 
+mod access;
 mod capture;
 mod harness;
 mod seam;
+mod structure;
