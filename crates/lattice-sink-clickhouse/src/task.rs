@@ -70,8 +70,8 @@ impl Task {
             .with_remedy("set compression to none"));
         }
         let latency = u64::try_from(settings.latency.as_millis()).unwrap_or(u64::MAX);
-        // What is gathered, what is being written, and its blocks.
-        let max_bytes = settings.max_bytes.min((context.buffer_bytes / 4).max(1 << 20));
+        // Half of the budget gathers while the other half is being written.
+        let max_bytes = settings.max_bytes.min((context.buffer_bytes / 2).max(1 << 20));
         let max_rows = settings.max_rows;
         let context = Arc::new(Context {
             client,

@@ -4,7 +4,7 @@ use std::{
     io::Write,
     process::{Command, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result};
@@ -20,9 +20,15 @@ use super::{
 
 const RATE: u64 = 1000;
 
+/// Connections that write; one alone cannot commit so often on a slow disk.
+const WRITERS: u64 = 4;
+
+/// Each writer's ids begin at a multiple of this.
+const RANGE: u64 = 10_000_000;
+
 #[allow(clippy::cast_precision_loss)] // milliseconds of a short run
 pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
-    let rows = options.rows.unwrap_or(20_000);
+    let rows = options.rows.unwrap_or(20_000) / WRITERS * WRITERS;
     let database = Database::create("latency")?;
     database.sql(TABLE)?;
     let target = Target::create("latency")?;
@@ -30,35 +36,40 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     platform.create_source("bench", &database, &[("slot.name", "bench_latency")])?;
     platform.create_sink("bench-sink", "bench", &target)?;
     // One row through the whole path first: tables and connections are made.
-    insert_one(&database, 0)?;
-    let count = format!("select max(id) from {}.`bench.public.items`", target.name);
+    database.sql(&row(0))?;
+    let newest = format!(
+        "select intDiv(id, {RANGE}) as writer, max(id) % {RANGE} from {}.`bench.public.items` group by writer",
+        target.name
+    );
     platform.wait_for("bench-sink", "the first row", || {
-        Ok(target.query(&count).is_ok_and(|text| text == "0"))
+        Ok(target.query(&newest).is_ok_and(|text| !text.is_empty()))
     })?;
 
     let before = platform.usage()?;
-    let writer = thread::spawn({
-        let url = database.url.clone();
-        move || write(&url, rows)
-    });
-    let mut seen: Vec<(Instant, u64)> = Vec::new();
+    let writers: Vec<_> = (1..=WRITERS)
+        .map(|writer| {
+            let url = database.url.clone();
+            thread::spawn(move || write(&url, writer, rows / WRITERS))
+        })
+        .collect();
+    // When each writer's rows were first seen up to which number.
+    let mut seen: Vec<(f64, [u64; WRITERS as usize + 1])> = Vec::new();
     platform.wait_for("bench-sink", "all rows", || {
-        let max = target.query(&count)?.parse().unwrap_or(0);
-        seen.push((Instant::now(), max));
-        Ok(max >= rows)
-    })?;
-    let committed = writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
-    let after = platform.usage()?;
-    let mut latencies = Vec::with_capacity(committed.len());
-    let mut visible = seen.iter();
-    let mut current = visible.next();
-    for (id, at) in (1..).zip(&committed) {
-        while current.is_some_and(|(_, max)| *max < id) {
-            current = visible.next();
+        let mut highest = [0; WRITERS as usize + 1];
+        for line in target.query(&newest)?.lines() {
+            if let Some((writer, number)) = line.split_once('\t') {
+                let writer: usize = writer.parse()?;
+                *highest.get_mut(writer).context("a writer nobody knows")? = number.parse()?;
+            }
         }
-        let (when, _) = current.context("a row was never seen")?;
-        latencies.push(when.saturating_duration_since(*at).as_secs_f64() * 1000.0);
+        seen.push((now(), highest));
+        Ok(highest[1..].iter().all(|number| *number >= rows / WRITERS))
+    })?;
+    for writer in writers {
+        writer.join().map_err(|_| anyhow::anyhow!("a writer panicked"))??;
     }
+    let after = platform.usage()?;
+    let mut latencies = latencies(&database, &seen)?;
     Ok(vec![report::object(json!({
         "name": "latency",
         "rows": rows,
@@ -71,20 +82,46 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     }))])
 }
 
+/// From each row's own time, set by the server just before its commit, to when it was seen.
+/// Units: ms.
+fn latencies(database: &Database, seen: &[(f64, [u64; WRITERS as usize + 1])]) -> Result<Vec<f64>> {
+    let rows = database.sql(&format!(
+        "select id / {RANGE}, id % {RANGE}, extract(epoch from created) from public.items \
+         where id >= {RANGE} order by id"
+    ))?;
+    let mut latencies = Vec::new();
+    let (mut at, mut current) = (0, 0);
+    for line in rows.lines() {
+        let mut cells = line.split('|');
+        let mut cell = || cells.next().context("a row of three cells");
+        let (writer, number): (usize, u64) = (cell()?.parse()?, cell()?.parse()?);
+        let created: f64 = cell()?.parse()?;
+        if writer != current {
+            (at, current) = (0, writer);
+        }
+        while seen.get(at).is_some_and(|(_, highest)| highest[writer] < number) {
+            at += 1;
+        }
+        let (when, _) = seen.get(at).context("a row was never seen")?;
+        latencies.push((when - created) * 1000.0);
+    }
+    Ok(latencies)
+}
+
+/// Units: seconds since the Unix epoch.
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
 fn row(id: u64) -> String {
     format!(
-        "insert into public.items values ({id}, 1, 'sku', 1, 1.50, 0.5, true, null, now(), \
+        "insert into public.items values ({id}, 1, 'sku', 1, 1.50, 0.5, true, null, clock_timestamp(), \
          '00000000-0000-0000-0000-000000000000');\n"
     )
 }
 
-fn insert_one(database: &Database, id: u64) -> Result<()> {
-    database.sql(&row(id)).map(drop)
-}
-
-/// Writes one-row transactions at the rate through one psql; gives when each was sent. The time
-/// of sending is before the commit, so latencies are never told shorter than they are.
-fn write(url: &str, rows: u64) -> Result<Vec<Instant>> {
+/// Writes one-row transactions at its share of the rate through one psql.
+fn write(url: &str, writer: u64, rows: u64) -> Result<()> {
     let mut child = Command::new("psql")
         .args([url, "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1"])
         .stdin(Stdio::piped())
@@ -92,16 +129,14 @@ fn write(url: &str, rows: u64) -> Result<Vec<Instant>> {
         .context("run psql")?;
     let mut input = child.stdin.take().context("psql's input")?;
     let started = Instant::now();
-    let mut sent = Vec::new();
-    for id in 1..=rows {
-        let due = started + Duration::from_micros((id - 1) * 1_000_000 / RATE);
+    for number in 1..=rows {
+        let due = started + Duration::from_micros((number - 1) * 1_000_000 * WRITERS / RATE);
         if let Some(early) = due.checked_duration_since(Instant::now()) {
             thread::sleep(early);
         }
-        sent.push(Instant::now());
-        input.write_all(row(id).as_bytes())?;
+        input.write_all(row(writer * RANGE + number).as_bytes())?;
     }
     drop(input);
     child.wait()?;
-    Ok(sent)
+    Ok(())
 }
