@@ -81,6 +81,8 @@ pub struct Connection {
     buffer: BytesMut,
     at: usize,
     version: u32,
+    /// The database's encoding is SQL_ASCII: its bytes are of no encoding that the server knows.
+    ascii: bool,
     host: String,
 }
 
@@ -108,9 +110,15 @@ impl Connection {
             buffer: BytesMut::new(),
             at: 0,
             version: 0,
+            ascii: false,
             host: format!("{}:{}", target.host, target.port),
         };
         auth::start(&mut connection, target, purpose).await?;
+        if connection.ascii {
+            // The server would check the bytes and end the stream at the first that are not
+            // UTF-8; taken as they are, the column they stand in can be named.
+            connection.query("SET client_encoding = 'SQL_ASCII'").await?;
+        }
         Ok(connection)
     }
 
@@ -167,9 +175,17 @@ impl Connection {
     fn note_parameter(&mut self, frame: Frame) {
         let body = self.body(frame);
         let mut parts = body.split(|byte| *byte == 0);
-        if parts.next() == Some(b"server_version") {
-            let text = String::from_utf8_lossy(parts.next().unwrap_or(&[])).into_owned();
-            self.version = version_number(&text);
+        let (name, value) = (parts.next(), parts.next().unwrap_or(&[]));
+        match name {
+            Some(b"server_version") => {
+                let version = version_number(&String::from_utf8_lossy(value));
+                self.version = version;
+            }
+            Some(b"server_encoding") => {
+                let ascii = value == b"SQL_ASCII";
+                self.ascii = ascii;
+            }
+            _ => {}
         }
     }
 
