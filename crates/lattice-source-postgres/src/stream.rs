@@ -7,6 +7,7 @@
 mod assemble;
 mod reader;
 mod report;
+mod reselect;
 
 pub(crate) use assemble::HEARTBEAT_PREFIX;
 

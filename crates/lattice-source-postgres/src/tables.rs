@@ -12,7 +12,7 @@ use lattice_core::{
 
 use crate::{
     config::Settings,
-    connection::{Connection, Purpose},
+    connection::{Connection, Purpose, Row},
     discover::{self, CatalogColumn, CatalogTable},
     protocol::pgoutput::Relation,
     row::{TupleDecoder, WireColumn},
@@ -71,6 +71,22 @@ impl Tables {
         let found = discover::catalog_table(&mut connection, oid).await?;
         self.connection = Some(connection);
         Ok(found)
+    }
+
+    /// The first row of a query on the connection for look-ups.
+    ///
+    /// Errors: the server's.
+    pub async fn select(&mut self, sql: &str) -> Result<Option<Row>> {
+        if let Some(mut connection) = self.connection.take()
+            && let Ok(rows) = connection.query(sql).await
+        {
+            self.connection = Some(connection);
+            return Ok(rows.into_iter().next());
+        }
+        let mut connection = Connection::open(&self.settings.target, Purpose::General).await?;
+        let rows = connection.query(sql).await?;
+        self.connection = Some(connection);
+        Ok(rows.into_iter().next())
     }
 
     /// The structure that a relation message tells; `None`: the table is not captured.

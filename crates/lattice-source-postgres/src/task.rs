@@ -284,8 +284,8 @@ async fn initial_only(
     general: &mut Connection,
 ) -> Result<Decision> {
     if let Some(offset) = stored.filter(|offset| !offset.foreign_snapshot) {
-        let snapshot = offset.snapshot.is_some();
-        return Ok(Decision { snapshot, offset, exported: None });
+        // A finished one has nothing to do but to end.
+        return Ok(Decision { snapshot: offset.snapshot.is_some(), offset, exported: None });
     }
     let row = general.query_one("SELECT pg_current_wal_lsn()").await?;
     let lsn = row.first().and_then(Option::as_deref).and_then(parse_lsn).unwrap_or(0);

@@ -165,7 +165,9 @@ fn expressions(column: &SourceColumn, target_type: &str) -> (String, String) {
     let text = (format!("{p}::text"), format!("toString({c})"));
     let base = column.data_type.split('(').next().unwrap_or_default().trim();
     if column.data_type.ends_with("[]") {
-        return if is_type(target_type, "Array") {
+        return if matches!(target_type, "Array(String)" | "Array(Nullable(String))") {
+            text_array(&p, &c)
+        } else if is_type(target_type, "Array") {
             (format!("coalesce(array_to_json({p})::text, '[]')"), format!("toJSONString({c})"))
         } else {
             (format!("array_to_json({p})::text"), format!("toString({c})"))
@@ -195,6 +197,18 @@ fn expressions(column: &SourceColumn, target_type: &str) -> (String, String) {
         "interval" if is_type(target_type, "Int64") => (interval_micros(&p), c),
         _ => text,
     }
+}
+
+/// A list of texts as their bytes' digits, each behind an `x`: old servers have no `toJSONString`.
+fn text_array(p: &str, c: &str) -> (String, String) {
+    let source = format!(
+        "(SELECT coalesce(string_agg('x' || coalesce(upper(encode(convert_to(v::text, 'UTF8'), 'hex')), 'NULL'), ',' \
+         ORDER BY n), '') FROM unnest({p}) WITH ORDINALITY AS list (v, n))"
+    );
+    let target = format!(
+        "arrayStringConcat(arrayMap(v -> concat('x', ifNull(hex(v), 'NULL')), {c}), ',')"
+    );
+    (source, target)
 }
 
 /// The bits of a float, most significant byte first, as PostgreSQL's binary format has them.

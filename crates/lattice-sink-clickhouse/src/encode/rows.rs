@@ -285,13 +285,20 @@ impl<'b> Press<'b> {
             Fill::Field(field) => matches!(values.get(field), Some(Value::Unchanged)),
             _ => false,
         };
-        let holes: Vec<usize> = if row.op == Op::Update {
+        // Without a key no present row can be found.
+        let holes: Vec<usize> = if row.op == Op::Update && !plan.key.is_empty() {
             (0..plan.columns.len()).filter(unchanged).collect()
         } else {
             Vec::new()
         };
-        let found =
-            self.open.iter().position(|open| open.uid == row.schema.uid && open.holes == holes);
+        let fits = |open: &Open| open.uid == row.schema.uid && open.holes == holes;
+        let found = if self.job.replaces {
+            self.open.iter().position(fits)
+        } else {
+            // Rows without versions are written in the order of their records, so that after a
+            // crash the last one that is there tells that those before it are there, too.
+            self.open.last().is_some_and(fits).then(|| self.open.len() - 1)
+        };
         let at = found.unwrap_or_else(|| {
             self.open.push(Open::new(row.schema.uid, Arc::clone(plan), holes));
             self.open.len() - 1
@@ -367,7 +374,13 @@ impl Open {
             let pushed = match fill {
                 Fill::Field(field) => {
                     let value = values.get(field).unwrap_or(&Value::Missing);
-                    if context.row.deleted {
+                    // A value that the source did not send and no row has is unknown; it must not
+                    // stop the rows behind it.
+                    let unknown = matches!(value, Value::Unchanged);
+                    if unknown {
+                        builder.coerced += 1;
+                    }
+                    if context.row.deleted || unknown {
                         builder.push_or_default(value);
                         Ok(())
                     } else {

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use lattice_core::{
-    Error, Result,
+    Error, ErrorKind, Result,
     connector::TaskContext,
     event::{
         ChangeEvent, Notice, NoticeKind, Op, Origin, SourceBatch, SourceInfo, Span, TableId,
@@ -19,7 +19,10 @@ use lattice_core::{
     value::{Text, Value},
 };
 
-use super::report::{POSTGRES_EPOCH_US, now_us};
+use super::{
+    report::{POSTGRES_EPOCH_US, now_us},
+    reselect::Missing,
+};
 use crate::{
     config::{Settings, filter::PatternList},
     position::{Offset, partition},
@@ -37,11 +40,14 @@ pub(super) enum Step {
     Done,
     /// Look up a table's structure.
     Relation(Relation),
+    /// Select what the last event's row lacks.
+    Missing(Missing),
 }
 
 struct Captured {
     schema: Arc<TableSchema>,
     progress: Arc<TableProgress>,
+    relation: Relation,
 }
 
 /// The transaction whose messages come.
@@ -161,7 +167,13 @@ impl Assembler {
                 self.row(relation, Op::Create, None, Some(new), base, lsn)?;
             }
             Message::Update { relation, old, new } => {
+                let events = self.events.len();
                 self.row(relation, Op::Update, old, Some(new), base, lsn)?;
+                if let (Some(old), true) = (old, self.events.len() > events)
+                    && let Some(missing) = self.missing(relation, old, new, payload)
+                {
+                    return Ok(Step::Missing(missing));
+                }
             }
             Message::Delete { relation, old } => {
                 self.row(relation, Op::Delete, Some(old), None, base, lsn)?;
@@ -201,9 +213,36 @@ impl Assembler {
         let captured = schema.map(|schema| {
             let progress = self.progress.table(&schema.id.to_string());
             progress.set_state(TableState::Streaming);
-            Captured { schema, progress }
+            Captured { schema, progress, relation }
         });
         self.relations.insert(oid, captured);
+        Ok(())
+    }
+
+    fn missing(&self, relation: u32, old: Tuple, new: Tuple, payload: &[u8]) -> Option<Missing> {
+        let captured = self.relations.get(&relation)?.as_ref()?;
+        let (old, new) = (payload.get(old.start..old.end)?, payload.get(new.start..new.end)?);
+        Missing::of(&captured.relation, old, new)
+    }
+
+    /// Selects what a row lacks and gives the whole row; `None`: it is not there any more.
+    pub(super) async fn complete(&mut self, missing: &Missing) -> Result<Option<Vec<u8>>> {
+        match self.tables.select(&missing.sql).await {
+            Ok(row) => Ok(row.and_then(|row| missing.complete(&row))),
+            Err(error) if error.kind() == ErrorKind::Transient => Err(error),
+            Err(error) => {
+                // Its table was altered or dropped since.
+                tracing::warn!(error = error.chain(), "a large value could not be selected");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The last event's row is this one.
+    pub(super) fn replace_row(&mut self, start: usize, end: usize) -> Result<()> {
+        if let Some(event) = self.events.last_mut() {
+            event.after = Some(span(Tuple { start, end }, 0)?);
+        }
         Ok(())
     }
 

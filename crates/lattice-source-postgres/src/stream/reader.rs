@@ -143,16 +143,21 @@ impl Reader {
             let Some(frame) = backend::frame(&self.buffer, self.at).map_err(malformed)? else {
                 return Ok(());
             };
+            let mut end = frame.end;
             let body = self.buffer.get(frame.start..frame.end).unwrap_or(&[]);
             match frame.tag {
                 b'd' => match backend::replication(body).map_err(malformed)? {
                     Replication::Data { lsn, payload, .. } => {
                         let message = pgoutput::parse(payload, false).map_err(malformed)?;
                         let base = frame.start + DATA_HEADER;
-                        if let Step::Relation(relation) =
-                            self.assembler.apply(message, payload, base, lsn)?
-                        {
-                            self.assembler.learn(relation).await?;
+                        match self.assembler.apply(message, payload, base, lsn)? {
+                            Step::Done => {}
+                            Step::Relation(relation) => self.assembler.learn(relation).await?,
+                            Step::Missing(missing) => {
+                                if let Some(row) = self.assembler.complete(&missing).await? {
+                                    end = self.insert_row(end, &row)?;
+                                }
+                            }
                         }
                         self.received.fetch_max(lsn, Ordering::Release);
                     }
@@ -168,9 +173,19 @@ impl Reader {
                 b'c' => return Err(Error::transient("the server ended the replication stream")),
                 _ => {}
             }
-            self.at = frame.end;
+            self.at = end;
         }
         Ok(())
+    }
+
+    /// Puts a row that the server did not send behind the message that it belongs to; gives its end.
+    fn insert_row(&mut self, at: usize, row: &[u8]) -> Result<usize> {
+        let rest = self.buffer.split_off(at);
+        self.buffer.extend_from_slice(row);
+        let end = self.buffer.len();
+        self.buffer.unsplit(rest);
+        self.assembler.replace_row(at, end)?;
+        Ok(end)
     }
 
     async fn hand_over(&mut self) {
