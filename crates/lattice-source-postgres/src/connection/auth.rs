@@ -9,7 +9,11 @@ use postgres_protocol::{
     message::frontend,
 };
 
-use super::{Connection, Purpose, Target, error::server_error, malformed};
+use super::{
+    Connection, Purpose, Target,
+    error::{server_error, sqlstate},
+    malformed, quote_ident,
+};
 use crate::protocol::reader::Reader;
 
 /// Session settings that make values read the same by snapshot and by stream, whatever the
@@ -55,7 +59,14 @@ pub(super) async fn start(
                     "connect to {}:{} as \"{}\" to database \"{}\"",
                     target.host, target.port, target.user, target.database
                 );
-                return Err(server_error(connection.body(frame), &doing));
+                let error = server_error(connection.body(frame), &doing);
+                if purpose == Purpose::Replication && sqlstate(&error) == Some("42501") {
+                    let user = quote_ident(&target.user);
+                    return Err(error.with_remedy(format!(
+                        "ALTER ROLE {user} WITH REPLICATION (RDS: GRANT rds_replication TO {user})"
+                    )));
+                }
+                return Err(error);
             }
             b'Z' => return Ok(()),
             _ => {}

@@ -14,7 +14,7 @@ use tokio::{
 use super::{Delivered, Piece, Unit, permit, plan::Planned};
 use crate::{
     config::Settings,
-    connection::{Connection, Purpose, quote_literal},
+    connection::{Connection, Purpose, quote_ident, quote_literal, sqlstate},
     row::append_copy_row,
 };
 
@@ -25,6 +25,8 @@ const PIECE_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone)]
 struct Job {
     unit: usize,
+    /// The table's quoted name.
+    table: String,
     chunk: u32,
     sql: String,
     columns: usize,
@@ -38,6 +40,7 @@ struct Worker {
     budget: Arc<Semaphore>,
     budget_bytes: usize,
     max_rows: usize,
+    user: String,
 }
 
 pub(super) async fn start(
@@ -71,6 +74,7 @@ pub(super) async fn start(
             budget: Arc::clone(&budget),
             budget_bytes,
             max_rows: settings.max_batch,
+            user: settings.target.user.clone(),
         };
         workers.spawn(Box::pin(worker.run()));
     }
@@ -103,7 +107,22 @@ fn job(index: usize, unit: &Unit, chunk: u32, xmin: u64) -> Job {
         format!(" WHERE {}", conditions.join(" AND "))
     };
     let sql = format!("COPY ({}{clause}) TO STDOUT", unit.select);
-    Job { unit: index, chunk, sql, columns: unit.columns, again }
+    Job { unit: index, table: unit.key.clone(), chunk, sql, columns: unit.columns, again }
+}
+
+/// Says which table could not be read, and by which right it could be.
+fn of_table(error: Error, table: &str, user: &str) -> Error {
+    let remedy = if sqlstate(&error) == Some("42501") {
+        let user = quote_ident(user);
+        Some(format!("GRANT SELECT ON {table} TO {user}; and USAGE on its schema"))
+    } else {
+        error.remedy().map(str::to_owned)
+    };
+    let named = Error::new(error.kind(), format!("read the table {table}")).with_source(error);
+    match remedy {
+        Some(remedy) => named.with_remedy(remedy),
+        None => named,
+    }
 }
 
 impl Worker {
@@ -116,6 +135,7 @@ impl Worker {
                 Ok(false) => return,
                 Err(error) => {
                     // The receiver may be gone; then nobody wants to know.
+                    let error = of_table(error, &job.table, &self.user);
                     let _ = self.sender.send(Err(error)).await;
                     return;
                 }

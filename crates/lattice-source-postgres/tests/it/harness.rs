@@ -27,6 +27,8 @@ pub(crate) struct Seen {
     pub(crate) after: Option<Vec<Value<'static>>>,
     pub(crate) lsn: u64,
     pub(crate) snapshot: SnapshotMarker,
+    /// Prefix and content of a logical decoding message.
+    pub(crate) message: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Seen {
@@ -61,7 +63,13 @@ pub(crate) fn decode(batch: &SourceBatch) -> Vec<Seen> {
                 assert_eq!(values.len(), table.columns.len());
                 Some(values.into_iter().map(Value::into_owned).collect())
             };
+            let bytes = |span: Option<lattice_core::event::Span>| {
+                span.map(|span| span.of(&batch.data).to_vec()).unwrap_or_default()
+            };
+            let message =
+                (event.op == Op::Message).then(|| (bytes(event.before), bytes(event.after)));
             Seen {
+                message,
                 op: event.op,
                 table: table.id.to_string(),
                 columns: names().collect(),
@@ -84,7 +92,10 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) async fn new(server: &str, hint: &str, more: &[(&str, &str)]) -> Self {
-        let database = PostgresDatabase::create(&service(server), hint).await;
+        Self::on(PostgresDatabase::create(&service(server), hint).await, more)
+    }
+
+    pub(crate) fn on(database: PostgresDatabase, more: &[(&str, &str)]) -> Self {
         let mut config = Config::default();
         for (key, value) in database.connector_config() {
             config.set(key, value);

@@ -3,5 +3,7 @@
 mod access;
 mod capture;
 mod harness;
+mod life;
+mod modes;
 mod seam;
 mod structure;

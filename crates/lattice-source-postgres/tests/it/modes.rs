@@ -1,0 +1,180 @@
+//! Values in other forms than the defaults, and at the edges of what a row can be.
+
+use lattice_core::{ErrorKind, event::Op, value::Value};
+use lattice_testkit::{PostgresDatabase, service};
+
+use crate::harness::{Seen, Source};
+
+/// Inserts the same row before and after the start, and gives the one that both phases agree on.
+async fn both_ways(source: &mut Source, create: &str, insert: &str) -> Seen {
+    source.database.execute(create).await;
+    source.database.execute(insert).await;
+    let mut task = source.open().await;
+    let read = source.read(&mut task, |seen| seen.len() == 1).await.remove(0);
+    source.database.execute(insert).await;
+    let streamed = source.read(&mut task, |seen| seen.len() == 1).await.remove(0);
+    assert_eq!(read.columns, streamed.columns);
+    // As text: NaN is not equal to itself.
+    assert_eq!(format!("{:?}", read.after), format!("{:?}", streamed.after));
+    streamed
+}
+
+fn text(text: &'static str) -> Value<'static> {
+    Value::text(text)
+}
+
+const NUMBERS: &str = "CREATE TABLE t(n numeric, n2 numeric(10,2), m money, big numeric)";
+const INSERT_NUMBERS: &str = "INSERT INTO t VALUES ('NaN', -3.10, '-1234.50', 1e40)";
+
+#[tokio::test]
+async fn decimals_in_every_mode() {
+    for mode in ["string", "double", "precise"] {
+        let more = [("decimal.handling.mode", mode)];
+        let mut source = Source::new("LATTICE_TEST_PG18", "decimals", &more).await;
+        let seen = both_ways(&mut source, NUMBERS, INSERT_NUMBERS).await;
+        let row = seen.after.expect("a row");
+        match mode {
+            "string" => {
+                let big = text("10000000000000000000000000000000000000000");
+                assert_eq!(row, [text("NAN"), text("-3.10"), text("-1234.50"), big]);
+            }
+            "double" => {
+                assert!(matches!(row[0], Value::Float64(number) if number.is_nan()));
+                let rest = [-3.1, -1234.5, 1e40].map(Value::Float64);
+                assert_eq!(row[1..], rest);
+            }
+            _ => {
+                assert_eq!(row[0], Value::Null, "an exact number cannot be NaN");
+                assert_eq!(row[1], Value::bytes(&[0xfe, 0xca]));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_special_number_can_be_made_to_fail_naming_its_column() {
+    let more = [("event.converting.failure.handling.mode", "fail")];
+    let mut source = Source::new("LATTICE_TEST_PG18", "special", &more).await;
+    source.database.execute(NUMBERS).await;
+    source.database.execute("INSERT INTO t VALUES ('-Infinity', 1, 1, 1)").await;
+    let message = first_error(&mut source).await;
+    assert!(message.contains("\"n\" of public.t"), "{message}");
+}
+
+/// Opens and reads the first row, which must be refused as bad data.
+async fn first_error(source: &mut Source) -> String {
+    let mut task = source.open().await;
+    loop {
+        let batch = task.next_batch().await.expect("a batch").expect("goes on");
+        let Some(event) = batch.events.first() else { continue };
+        let row = event.after.expect("a row").of(&batch.data);
+        let decoder = &batch.tables[event.table as usize].decoder;
+        let error = decoder.decode(row, &mut Vec::new()).expect_err("must be refused");
+        assert_eq!(error.kind(), ErrorKind::Data);
+        return error.to_string();
+    }
+}
+
+#[tokio::test]
+async fn times_in_every_mode() {
+    let create = "CREATE TABLE t(d date, ti time(6), ts timestamp(6), iv interval)";
+    let insert = "INSERT INTO t VALUES ('2024-02-29', '12:34:56.789012', '1969-12-31 23:59:59.999999', \
+                  '1 year 2 mons -3 days 04:05:06.5')";
+    let (day, us) = (Value::Int(19_782), 45_296_789_012_i64);
+    for (mode, expected) in [
+        ("connect", [day.clone(), Value::Int(us / 1000), Value::Int(-1)]),
+        (
+            "isostring",
+            [text("2024-02-29Z"), text("12:34:56.789012Z"), text("1969-12-31T23:59:59.999999Z")],
+        ),
+        ("microseconds", [day.clone(), Value::Int(us), Value::Int(-1)]),
+        ("nanoseconds", [day.clone(), Value::Int(us * 1000), Value::Int(-1000)]),
+        ("adaptive_time_microseconds", [day.clone(), Value::Int(us), Value::Int(-1)]),
+    ] {
+        let more = [("time.precision.mode", mode), ("interval.handling.mode", "string")];
+        let mut source = Source::new("LATTICE_TEST_PG15", "times", &more).await;
+        let seen = both_ways(&mut source, create, insert).await;
+        assert_eq!(seen.after.as_ref().expect("a row")[..3], expected, "{mode}");
+        assert_eq!(seen.column("iv"), text("P1Y2M-3DT4H5M6.5S"));
+    }
+}
+
+#[tokio::test]
+async fn bytes_in_every_mode() {
+    for (mode, expected) in [
+        ("bytes", Value::bytes(&[0, 0xff, 0xfe])),
+        ("base64", text("AP/+")),
+        ("base64-url-safe", text("AP_-")),
+        ("hex", text("00fffe")),
+    ] {
+        let more = [("binary.handling.mode", mode)];
+        let mut source = Source::new("LATTICE_TEST_PG18", "bytes", &more).await;
+        let create = "CREATE TABLE t(x bytea, xs bytea[])";
+        let insert = "INSERT INTO t VALUES ('\\x00fffe', array['\\x00fffe'::bytea, NULL])";
+        let seen = both_ways(&mut source, create, insert).await;
+        assert_eq!(seen.column("x"), expected);
+        assert_eq!(seen.column("xs"), Value::Array(vec![expected, Value::Null]));
+    }
+}
+
+#[tokio::test]
+async fn arrays_that_are_empty_nested_or_hold_what_looks_like_null() {
+    for server in ["LATTICE_TEST_PG15", "LATTICE_TEST_PG18"] {
+        let mut source = Source::new(server, "arrays", &[]).await;
+        let create = "CREATE TABLE t(e int[], m int[], lb int[], s text[], n int[])";
+        let insert = "INSERT INTO t VALUES ('{}', '{{1,2},{3,4}}', '[0:1]={7,8}', \
+                      array['a,b', 'NULL', NULL, '', E'q\"\\\\', '{x}'], NULL)";
+        let seen = both_ways(&mut source, create, insert).await;
+        let ints = |ints: &[i64]| Value::Array(ints.iter().map(|int| Value::Int(*int)).collect());
+        assert_eq!(seen.column("e"), ints(&[]));
+        assert_eq!(seen.column("m"), ints(&[1, 2, 3, 4]), "several dimensions are flattened");
+        assert_eq!(seen.column("lb"), ints(&[7, 8]));
+        let strings =
+            [text("a,b"), text("NULL"), Value::Null, text(""), text("q\"\\"), text("{x}")];
+        assert_eq!(seen.column("s"), Value::Array(strings.to_vec()));
+        assert_eq!(seen.column("n"), Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn types_of_the_same_name_in_two_schemas_stay_apart() {
+    let mut source = Source::new("LATTICE_TEST_PG15", "twins", &[]).await;
+    let create = "CREATE SCHEMA s1; CREATE SCHEMA s2; CREATE TYPE s1.kind AS ENUM ('a', 'b'); \
+                  CREATE TYPE s2.kind AS ENUM ('x', 'y'); CREATE DOMAIN s1.amt AS numeric(10,2); \
+                  CREATE DOMAIN s2.amt AS text; \
+                  CREATE TABLE t(k s1.kind, m s1.amt, k2 s2.kind, m2 s2.amt, ka s2.kind[])";
+    let insert = "INSERT INTO t VALUES ('a', 1.5, 'x', 'hello', '{x}')";
+    let seen = both_ways(&mut source, create, insert).await;
+    assert_eq!(seen.column("m"), Value::bytes(&[0, 150]));
+    assert_eq!(seen.column("m2"), text("hello"));
+    assert_eq!(seen.column("ka"), Value::Array(vec![text("x")]));
+}
+
+#[tokio::test]
+async fn a_table_of_1600_columns() {
+    let mut source = Source::new("LATTICE_TEST_PG15", "wide", &[]).await;
+    let columns: Vec<String> = (0..1600).map(|at| format!("c{at} int2")).collect();
+    let values: Vec<String> = (0..1600).map(|at| at.to_string()).collect();
+    let create = format!("CREATE TABLE t({})", columns.join(", "));
+    let insert = format!("INSERT INTO t VALUES ({})", values.join(", "));
+    let seen = both_ways(&mut source, &create, &insert).await;
+    assert_eq!(seen.column("c1599"), Value::Int(1599));
+    assert_eq!(seen.columns.len(), 1600);
+}
+
+#[tokio::test]
+async fn text_of_an_unknown_encoding_is_refused_naming_its_column() {
+    let options = "ENCODING 'SQL_ASCII' LOCALE 'C'";
+    let database =
+        PostgresDatabase::create_with(&service("LATTICE_TEST_PG15"), "ascii", options).await;
+    let mut source = Source::on(database, &[]);
+    source.database.execute("CREATE TABLE t(id int PRIMARY KEY, v text)").await;
+    source.database.execute("INSERT INTO t VALUES (1, 'größe')").await;
+    let mut task = source.open().await;
+    let seen = source.read(&mut task, |seen| seen.len() == 1).await;
+    assert_eq!((seen[0].op, seen[0].column("v")), (Op::Read, text("größe")));
+    task.close().await;
+    source.database.execute("INSERT INTO t VALUES (2, E'\\xff')").await;
+    let message = first_error(&mut source).await;
+    assert!(message.contains("\"v\" of public.t") && message.contains("SQL_ASCII"), "{message}");
+}
