@@ -87,21 +87,25 @@ pub async fn slot(general: &mut Connection, name: &str) -> Result<Option<Slot>> 
 ///
 /// Errors: `Config`, with the setting that mends it.
 pub async fn check_server(general: &mut Connection) -> Result<()> {
-    if general.version() < 120_000 {
-        return Err(Error::config("the server is older than PostgreSQL 12")
-            .with_remedy("upgrade the server to PostgreSQL 12 or later"));
-    }
     let sql = "SELECT current_setting('wal_level'), pg_is_in_recovery()";
     let row = general.query_one(sql).await?;
     let text = |index: usize| row.get(index).and_then(Option::as_deref).unwrap_or("");
-    if text(1) == "t" && general.version() < 160_000 {
+    capturable(general.version(), text(0), text(1) == "t")
+}
+
+fn capturable(version: u32, wal_level: &str, replica: bool) -> Result<()> {
+    if version < 120_000 {
+        return Err(Error::config("the server is older than PostgreSQL 12")
+            .with_remedy("upgrade the server to PostgreSQL 12 or later"));
+    }
+    if replica && version < 160_000 {
         return Err(Error::config(
             "the server is a replica, which cannot decode its log before PostgreSQL 16",
         )
         .with_remedy("set \"database.hostname\" to the primary"));
     }
-    if text(0) != "logical" {
-        return Err(Error::config(format!("wal_level of the server is {}", text(0))).with_remedy(
+    if wal_level != "logical" {
+        return Err(Error::config(format!("wal_level of the server is {wal_level}")).with_remedy(
             "ALTER SYSTEM SET wal_level = logical; then restart the server (RDS: set \
              rds.logical_replication = 1 in the parameter group and reboot)",
         ));
@@ -292,4 +296,25 @@ pub fn check_slot(slot: &Slot, settings: &Settings) -> Result<()> {
             .with_remedy("give this connector a \"slot.name\" of its own"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_cannot_be_captured_from_is_told_how_it_could() {
+        assert!(capturable(150_018, "logical", false).is_ok());
+        assert!(capturable(160_000, "logical", true).is_ok());
+        let told = |version, wal_level, replica| {
+            let error = capturable(version, wal_level, replica).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config);
+            error.chain()
+        };
+        assert!(told(110_022, "logical", false).contains("PostgreSQL 12"));
+        assert!(told(150_018, "logical", true).contains("primary"));
+        let wal_level = told(150_018, "replica", false);
+        assert!(wal_level.contains("wal_level of the server is replica"), "{wal_level}");
+        assert!(wal_level.contains("ALTER SYSTEM SET wal_level = logical"), "{wal_level}");
+    }
 }

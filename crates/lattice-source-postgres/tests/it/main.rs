@@ -5,5 +5,6 @@ mod capture;
 mod harness;
 mod life;
 mod modes;
+mod publications;
 mod seam;
 mod structure;

@@ -178,3 +178,27 @@ async fn text_of_an_unknown_encoding_is_refused_naming_its_column() {
     let message = first_error(&mut source).await;
     assert!(message.contains("\"v\" of public.t") && message.contains("SQL_ASCII"), "{message}");
 }
+
+#[tokio::test]
+async fn dates_at_the_ends_of_time_are_the_same_in_both_phases() {
+    let create = "CREATE TABLE t(d date, d2 date, d3 date, da date[], ta timestamp[], ts timestamp, t2 timestamp, \
+                  z timestamptz, z2 timestamptz, z3 timestamptz, z4 timestamptz)";
+    let insert = "INSERT INTO t VALUES ('0044-03-15 BC', '5874897-12-31', 'infinity', '{0044-03-15 BC}', \
+                  '{0044-03-15 00:00:00 BC}', '0001-01-01', '-infinity', '0044-03-15 00:00+00 BC', \
+                  '12345-01-01 00:00+00', 'infinity', '-infinity')";
+    for server in ["LATTICE_TEST_PG15", "LATTICE_TEST_PG18"] {
+        let mut source = Source::new(server, "ends", &[]).await;
+        let seen = both_ways(&mut source, create, insert).await;
+        let ides = Value::Int(-735_160);
+        assert_eq!((seen.column("d"), seen.column("da")), (ides.clone(), Value::Array(vec![ides])));
+        assert_eq!(seen.column("d2"), Value::Int(2_145_042_905));
+        let us = Value::Int(-735_160 * 86_400 * 1_000_000);
+        assert_eq!(seen.column("ta"), Value::Array(vec![us]));
+        assert_eq!(seen.column("ts"), Value::Int(-62_135_596_800_000_000));
+        assert_eq!(seen.column("z"), text("-0043-03-15T00:00:00.000000Z"));
+        assert_eq!(seen.column("z2"), text("+12345-01-01T00:00:00.000000Z"));
+        assert_eq!((seen.column("z3"), seen.column("z4")), (text("infinity"), text("-infinity")));
+        assert_ne!(seen.column("d3"), Value::Null);
+        assert_ne!(seen.column("t2"), Value::Null);
+    }
+}
