@@ -13,7 +13,7 @@ use lattice_testkit::{
 };
 
 /// How long the target may take to become equal on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A source database, a target database and a platform between them.
 struct Path {
