@@ -202,3 +202,17 @@ async fn dates_at_the_ends_of_time_are_the_same_in_both_phases() {
         assert_ne!(seen.column("t2"), Value::Null);
     }
 }
+
+#[tokio::test]
+async fn hstore_as_json_and_as_a_map() {
+    let json = text(r#"{"a":"1","b":null}"#);
+    let map = Value::Map(vec![(text("a"), text("1")), (text("b"), Value::Null)]);
+    for (mode, expected) in [("json", json), ("map", map)] {
+        let more = [("hstore.handling.mode", mode)];
+        let mut source = Source::new("LATTICE_TEST_PG15", "hstore", &more).await;
+        let create = "CREATE EXTENSION hstore; CREATE TABLE t(h hstore)";
+        let insert = "INSERT INTO t VALUES ('a=>1, b=>NULL')";
+        let seen = both_ways(&mut source, create, insert).await;
+        assert_eq!(seen.column("h"), expected, "{mode}");
+    }
+}

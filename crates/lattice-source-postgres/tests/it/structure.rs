@@ -262,3 +262,38 @@ async fn names_that_need_quoting_are_captured_as_they_are() {
         }
     }
 }
+
+#[tokio::test]
+async fn rows_written_while_the_connector_was_down_keep_columns_that_are_gone_by_now() {
+    let mut source = Source::new("LATTICE_TEST_PG15", "down", &[]).await;
+    source
+        .database
+        .execute(
+            "CREATE TYPE d1e AS ENUM ('x', 'y'); \
+             CREATE TABLE d1(id int PRIMARY KEY, a text, b int NOT NULL DEFAULT 5, c text)",
+        )
+        .await;
+    source.database.execute("INSERT INTO d1 VALUES (1, 'a', 1, 'c')").await;
+    let mut task = source.open().await;
+    source.read(&mut task, |seen| seen.len() == 1).await;
+    task.close().await;
+    for sql in [
+        "INSERT INTO d1 VALUES (2, 'old', 2, 'c2')",
+        "ALTER TABLE d1 ADD e d1e DEFAULT 'x', DROP COLUMN c",
+        "INSERT INTO d1 VALUES (3, 'mid', 3, 'y')",
+        "ALTER TABLE d1 RENAME a TO a2",
+        "ALTER TABLE d1 ALTER b TYPE bigint",
+        "ALTER TABLE d1 DROP COLUMN e; DROP TYPE d1e; ALTER TABLE d1 ADD c int DEFAULT 9",
+        "INSERT INTO d1(id, a2, b) VALUES (4, 'new', 4)",
+    ] {
+        source.database.execute(sql).await;
+    }
+    let mut task = source.open().await;
+    let seen = source.read(&mut task, |seen| seen.len() == 3).await;
+    assert_eq!(names(&seen[0]), ["id", "a", "b", "c"]);
+    assert_eq!(seen[0].column("c"), Value::text("c2"));
+    assert_eq!(names(&seen[1]), ["id", "a", "b", "e"]);
+    assert_eq!(seen[1].column("e"), Value::text("y"), "the type is gone, its text is not");
+    assert_eq!(names(&seen[2]), ["id", "a2", "b", "c"]);
+    assert_eq!(seen[2].column("c"), Value::Int(9));
+}
