@@ -230,3 +230,33 @@ async fn stories(source: &mut Source, role: &str) -> [String; 4] {
     };
     [missing, issues, replication, select]
 }
+
+#[tokio::test]
+async fn the_slot_is_never_confirmed_beyond_what_was_committed() {
+    let mut source = Source::new("LATTICE_TEST_PG18", "confirm", &[]).await;
+    source.database.execute("CREATE TABLE t(id int PRIMARY KEY)").await;
+    let mut task = source.open().await;
+    source.database.execute("INSERT INTO t VALUES (0)").await;
+    source.read(&mut task, |seen| seen.len() == 1).await;
+    source.database.execute("INSERT INTO t SELECT generate_series(1, 500)").await;
+    let written = source.database.value("SELECT pg_current_wal_lsn()").await;
+    let confirmed = format!(
+        "SELECT confirmed_flush_lsn >= '{written}' FROM pg_replication_slots WHERE slot_name = '{}'",
+        source.database.name()
+    );
+    // Read, with heartbeats and several status updates after them, but not made durable.
+    let reading = async {
+        let (mut events, mut rounds) = (0, 0);
+        while events < 500 || rounds < 10 {
+            let batch = task.next_batch().await.expect("a batch").expect("goes on");
+            events += batch.events.len();
+            rounds += 1;
+            assert_eq!(source.database.value(&confirmed).await, "f");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), reading).await.expect("batches come");
+    task.close().await;
+    let mut task = source.open().await;
+    let seen = source.read(&mut task, |seen| seen.len() >= 500).await;
+    assert_eq!(ids(&seen), (1..=500).collect::<Vec<i64>>());
+}
