@@ -29,6 +29,9 @@ pub(crate) struct Readable {
     pub(crate) topic_id: i64,
     pub(crate) partition: TopicPartition,
     pub(crate) offset: i64,
+    /// The partition's end as the catalog has it. The file may be ahead for a moment; nobody is
+    /// given records beyond the end that [`SharedCatalog::read`] tells.
+    pub(crate) end: i64,
 }
 
 /// The catalog that readers see: what is committed.
@@ -72,7 +75,7 @@ impl Catalog {
             }
             if *offset < end {
                 let (topic_id, partition, offset) = (topic.id, wanted.clone(), *offset);
-                readable.push(Readable { topic_id, partition, offset });
+                readable.push(Readable { topic_id, partition, offset, end });
             }
         }
         Ok(readable)

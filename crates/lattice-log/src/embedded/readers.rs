@@ -103,10 +103,11 @@ fn batches_of(
     // The blob is the last column: it is not touched before it is asked for.
     let mut statement = connection.prepare_cached(
         "SELECT base_offset, last_offset, records, size, bytes FROM batches
-         WHERE topic = ? AND partition = ? AND last_offset >= ? ORDER BY last_offset",
+         WHERE topic = ? AND partition = ? AND last_offset >= ? AND last_offset < ?
+         ORDER BY last_offset",
     )?;
-    let mut rows =
-        statement.query(params![place.topic_id, place.partition.partition, place.offset])?;
+    let partition = place.partition.partition;
+    let mut rows = statement.query(params![place.topic_id, partition, place.offset, place.end])?;
     let mut taken = 0_usize;
     while let Some(row) = rows.next()? {
         let size = usize::try_from(row.get::<_, i64>(3)?).unwrap_or(usize::MAX);

@@ -64,6 +64,31 @@ async fn a_waiting_fetch_wakes_at_the_append() {
     assert_eq!(reading.await.unwrap().unwrap().len(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_reads_beyond_the_end_that_the_topic_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = EmbeddedLog::open(EmbeddedOptions::new(folder.path())).unwrap();
+    let writing = tokio::spawn({
+        let log = Arc::clone(&log);
+        async move {
+            for _ in 0..400 {
+                log.append(request(vec![batch("t", &[b"a"], 1)])).await.unwrap();
+            }
+        }
+    });
+    let mut next = 0;
+    while next < 400 {
+        let wait = Duration::from_secs(60);
+        for stored in log.fetch(vec![(place("t"), next)], 1 << 20, wait).await.unwrap() {
+            next = stored.last_offset + 1;
+        }
+        // What a consumer compares its position with; an end before it looks like a new topic.
+        let end = log.topic("t").await.unwrap().unwrap().partitions[0].end_offset;
+        assert!(next <= end, "read to {next}, the topic says it ends at {end}");
+    }
+    writing.await.unwrap();
+}
+
 #[tokio::test]
 async fn records_and_source_offset_are_one() {
     let folder = tempfile::tempdir().unwrap();
