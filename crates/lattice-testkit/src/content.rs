@@ -205,9 +205,8 @@ fn text_array(p: &str, c: &str) -> (String, String) {
         "(SELECT coalesce(string_agg('x' || coalesce(upper(encode(convert_to(v::text, 'UTF8'), 'hex')), 'NULL'), ',' \
          ORDER BY n), '') FROM unnest({p}) WITH ORDINALITY AS list (v, n))"
     );
-    let target = format!(
-        "arrayStringConcat(arrayMap(v -> concat('x', ifNull(hex(v), 'NULL')), {c}), ',')"
-    );
+    let target =
+        format!("arrayStringConcat(arrayMap(v -> concat('x', ifNull(hex(v), 'NULL')), {c}), ',')");
     (source, target)
 }
 
