@@ -137,6 +137,8 @@ fn clippy() -> Result<()> {
 
 /// Licences, bans and sources always; advisories where their data base can be had.
 fn deny() -> Result<()> {
+    // A lock file also names crates of other platforms, which no build here has fetched.
+    command::run(tool("cargo").args(["fetch", "--locked", "--quiet"]))?;
     command::run(tool("cargo").args([
         "deny",
         "--offline",

@@ -1,7 +1,7 @@
 //! HTTP: Kafka Connect's REST API, the registry's, Lattice's own, metrics, and the console.
 //!
-//! Comes in: requests; goes out: what the [`Worker`](lattice_runtime::Worker) and the
-//! [`Log`](lattice_log::Log) answer, in wire forms that live here and nowhere else. Read
+//! Comes in: requests; goes out: what the [`Worker`] and the
+//! [`Log`] answer, in wire forms that live here and nowhere else. Read
 //! [`serve`] first, then `connect` (Kafka Connect's routes), then `api` (Lattice's own); the whole
 //! contract is `openapi.json` beside this crate's manifest.
 //!

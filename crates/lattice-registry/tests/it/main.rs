@@ -1,5 +1,7 @@
 //! The registry over HTTP, as clients see it.
 
+#![allow(clippy::unwrap_used)] // helpers of tests, outside of the tests' own functions
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
