@@ -1,7 +1,7 @@
 //! Captures a PostgreSQL database: a snapshot without locks, then every committed change.
 //!
 //! Comes in: a configuration with Debezium's keys and a stored position. Goes out:
-//! [`SourceBatch`](lattice_core::event::SourceBatch)es whose rows are the server's own bytes. Read
+//! [`SourceBatch`]es whose rows are the server's own bytes. Read
 //! first: [`PostgresSource`] (what it offers), [`stream::Stream`] (how changes are read),
 //! [`tables::Tables`] (how structures are known), [`position::Offset`] (where one resumes).
 //!

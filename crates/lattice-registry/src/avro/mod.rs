@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 pub use parse::ParseError;
 
-/// A node's index in [`Schema::nodes`].
+/// A node of a [`Schema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub usize);
 
