@@ -1,7 +1,7 @@
 //! Tables' structures: from relation messages (as a change had it) and from the catalog (as it is
 //! now), into schemas with compiled decoders.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use lattice_core::{
     Result,
@@ -87,6 +87,34 @@ impl Tables {
         let rows = connection.query(sql).await?;
         self.connection = Some(connection);
         Ok(rows.into_iter().next())
+    }
+
+    /// Waits until a transaction that the log told of is visible to look-ups.
+    ///
+    /// The log has a commit a moment before other sessions see it (with synchronous replication:
+    /// until a standby answers). A look-up in between finds the catalog without the transaction's
+    /// own statements: no such table, or a column that may still be NULL, and a schema made of that
+    /// is incompatible with the right one later.
+    ///
+    /// Errors: the server's. When it takes longer than ten seconds, the catalog is taken as it is.
+    pub async fn await_visible(&mut self, xid: u32) -> Result<()> {
+        // 32 bits of a 64-bit number: the half of its range nearest to the snapshot's end.
+        let sql = format!(
+            "SELECT txid_visible_in_snapshot(CASE WHEN id - ends > 2147483648 THEN id - 4294967296 \
+             ELSE id END, now) FROM (SELECT now, txid_snapshot_xmax(now) AS ends, \
+             (txid_snapshot_xmax(now) >> 32 << 32) + {xid} AS id \
+             FROM txid_current_snapshot() AS now) AS snapshot"
+        );
+        for attempt in 0..200_u64 {
+            let row = self.select(&sql).await?;
+            let visible = row.as_ref().and_then(|row| row.first()?.as_deref());
+            if visible == Some("t") {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(2 + attempt / 2)).await;
+        }
+        tracing::warn!(xid, "a committed transaction is not visible yet; the catalog may be older");
+        Ok(())
     }
 
     /// The structure that a relation message tells; `None`: the table is not captured.

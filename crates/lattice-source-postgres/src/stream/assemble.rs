@@ -209,6 +209,11 @@ impl Assembler {
         if let Some(entry) = self.batch_index.iter_mut().find(|entry| entry.0 == oid) {
             entry.0 = u32::MAX;
         }
+        if self.transaction.open
+            && let Some(xid) = self.offset.tx_id
+        {
+            self.tables.await_visible(xid).await?;
+        }
         let schema = self.tables.of_relation(&relation).await?;
         let captured = schema.map(|schema| {
             let progress = self.progress.table(&schema.id.to_string());
