@@ -209,11 +209,7 @@ impl Assembler {
         if let Some(entry) = self.batch_index.iter_mut().find(|entry| entry.0 == oid) {
             entry.0 = u32::MAX;
         }
-        if self.transaction.open
-            && let Some(xid) = self.offset.tx_id
-        {
-            self.tables.await_visible(xid).await?;
-        }
+        self.await_transaction().await?;
         let schema = self.tables.of_relation(&relation).await?;
         let captured = schema.map(|schema| {
             let progress = self.progress.table(&schema.id.to_string());
@@ -230,8 +226,17 @@ impl Assembler {
         Missing::of(&captured.relation, old, new)
     }
 
+    /// Waits until look-ups see what the current transaction did.
+    async fn await_transaction(&mut self) -> Result<()> {
+        match self.offset.tx_id.filter(|_| self.transaction.open) {
+            Some(xid) => self.tables.await_visible(xid).await,
+            None => Ok(()),
+        }
+    }
+
     /// Selects what a row lacks and gives the whole row; `None`: it is not there any more.
     pub(super) async fn complete(&mut self, missing: &Missing) -> Result<Option<Vec<u8>>> {
+        self.await_transaction().await?;
         match self.tables.select(&missing.sql).await {
             Ok(row) => Ok(row.and_then(|row| missing.complete(&row))),
             Err(error) if error.kind() == ErrorKind::Transient => Err(error),
