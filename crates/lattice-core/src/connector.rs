@@ -259,8 +259,13 @@ pub trait SinkTask: Send {
     /// Errors: as `write`.
     fn flush(&mut self) -> BoxFuture<'_, Result<Vec<Rejected>>>;
 
-    /// When the sink wants [`SinkTask::flush`] to be called at the latest, if it holds anything.
-    fn flush_deadline(&self) -> Option<std::time::Instant>;
+    /// Waits until something is to be done that needs no further batch, does it, and tells what
+    /// came of it: held rows that waited long enough, or the end of a write. Pends for ever while
+    /// the sink holds nothing.
+    ///
+    /// Cancel safety: dropping the future loses nothing.
+    /// Errors: as `write`.
+    fn advance(&mut self) -> BoxFuture<'_, Result<WriteStatus>>;
 
     /// Ends the task. What was not flushed is delivered again.
     fn close(self: Box<Self>) -> BoxFuture<'static, ()>;

@@ -111,7 +111,7 @@ impl Delivery<'_> {
                 () = report.cancel.cancelled() => return self.flush(task).await,
                 _ = pause.changed() => {}
                 () = until(self.commit_deadline()) => self.commit().await?,
-                () = until(self.flush_deadline(task)) => self.flush(task).await?,
+                advanced = task.advance(), if self.held > 0 => self.account(advanced?).await?,
                 fed = self.fed.recv(), if !paused => match fed {
                     Some(fed) => self.write(task, fed).await?,
                     None => return joined((&mut self.feed).await),
@@ -123,10 +123,6 @@ impl Delivery<'_> {
     fn commit_deadline(&self) -> Option<Instant> {
         let interval = self.run.shared.config.offset_flush_interval;
         (!self.durable.is_empty()).then(|| self.committed_at + interval)
-    }
-
-    fn flush_deadline(&self, task: &dyn SinkTask) -> Option<Instant> {
-        if self.held > 0 { task.flush_deadline() } else { None }
     }
 
     async fn write(&mut self, task: &mut dyn SinkTask, fed: Fed) -> Result<()> {
@@ -147,11 +143,7 @@ impl Delivery<'_> {
         let next = next.into_iter().collect();
         self.written.push_back(Handed { next, events, bytes, held: status.is_some() });
         match status {
-            Some(WriteStatus::Durable { rejected }) => self.settle(rejected).await?,
-            Some(WriteStatus::Written { batches, rejected }) => {
-                self.settle_oldest(batches, rejected).await?;
-            }
-            Some(WriteStatus::Accepted) => {}
+            Some(status) => self.account(status).await?,
             None if self.held == 0 && undecodable.is_empty() => self.settle(Vec::new()).await?,
             None => {}
         }
@@ -159,6 +151,16 @@ impl Delivery<'_> {
             self.refuse_undecodable(task, undecodable).await?;
         }
         Ok(())
+    }
+
+    async fn account(&mut self, status: WriteStatus) -> Result<()> {
+        match status {
+            WriteStatus::Durable { rejected } => self.settle(rejected).await,
+            WriteStatus::Written { batches, rejected } => {
+                self.settle_oldest(batches, rejected).await
+            }
+            WriteStatus::Accepted => Ok(()),
+        }
     }
 
     /// Records that are none: dead letters, or the task fails once all before them is durable.

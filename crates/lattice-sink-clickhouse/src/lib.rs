@@ -13,10 +13,14 @@
 mod client;
 mod config;
 mod encode;
+mod insert;
+mod present;
 mod profile;
 mod schema;
+mod table;
 mod target;
 mod task;
+mod truncate;
 mod types;
 mod validate;
 mod wide;

@@ -56,6 +56,8 @@ pub(crate) struct Plan {
     pub(crate) columns: Vec<PlanColumn>,
     /// Target columns of the key, in key order.
     pub(crate) key: Vec<String>,
+    /// Columns that nothing fills: the server gives them their defaults.
+    pub(crate) others: Vec<String>,
     /// What a person should know; errors forbid writing.
     pub(crate) issues: Vec<ConfigIssue>,
 }
@@ -259,7 +261,8 @@ pub(crate) fn plan(
     shape: &Shape<'_>,
     profile: &Profile,
 ) -> Plan {
-    let mut plan = Plan { columns: Vec::new(), key: Vec::new(), issues: Vec::new() };
+    let mut plan =
+        Plan { columns: Vec::new(), key: Vec::new(), others: Vec::new(), issues: Vec::new() };
     let mut mapped = Vec::new();
     for (at, (name, schema)) in shape.fields.iter().enumerate() {
         let Some(column) = column_of(target, shape, at, profile) else {
@@ -299,6 +302,7 @@ pub(crate) fn plan(
                 }
             }
             None if column.default_kind.is_empty() && !column.kind.base().1 => {
+                plan.others.push(column.name.clone());
                 let message = format!(
                     "column {} of table {table} has neither a field nor a default: rows get its \
                      type's zero",
@@ -309,7 +313,7 @@ pub(crate) fn plan(
                         .remedy("give the column a DEFAULT or make it Nullable"),
                 );
             }
-            None => {}
+            None => plan.others.push(column.name.clone()),
         }
     }
     plan

@@ -4,6 +4,7 @@ use lattice_core::error::Result;
 
 use crate::{
     client::{Client, literal},
+    profile::Profile,
     types::ChType,
 };
 
@@ -16,8 +17,11 @@ pub(crate) const PLACE: [&str; 3] = ["_topic", "_partition", "_offset"];
 /// The operation, in tables without a key.
 pub(crate) const OP: &str = "_op";
 
+/// How a table's comment tells its last truncation.
+const TRUNCATED: [&str; 2] = ["[lattice: rows of versions below ", " were truncated]"];
+
 /// A column of the target.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TargetColumn {
     pub(crate) name: String,
     pub(crate) type_text: String,
@@ -43,23 +47,33 @@ pub(crate) struct Target {
     pub(crate) version: Option<String>,
     /// The engine's deletion mark.
     pub(crate) deleted: Option<String>,
+    comment: String,
 }
 
 impl Target {
     /// Reads a table. `None`: there is none of this name.
     ///
     /// Errors: as the client's.
-    pub(crate) async fn read(client: &Client, database: &str, table: &str) -> Result<Option<Self>> {
+    pub(crate) async fn read(
+        client: &Client,
+        profile: &Profile,
+        database: &str,
+        table: &str,
+    ) -> Result<Option<Self>> {
         let (database, table) = (literal(database), literal(table));
         let columns = format!(
             "SELECT name, type, default_kind FROM system.columns \
              WHERE database = {database} AND table = {table}"
         );
+        let comment = if profile.legacy { "''" } else { "comment" };
         let engine = format!(
-            "SELECT engine_full FROM system.tables WHERE database = {database} AND name = {table}"
+            "SELECT engine_full, {comment} FROM system.tables \
+             WHERE database = {database} AND name = {table}"
         );
-        let (columns, engine) = (client.rows(&columns).await?, client.rows(&engine).await?);
-        let Some(engine) = engine.first().and_then(|row| row.first()) else { return Ok(None) };
+        let (columns, tables) = (client.rows(&columns).await?, client.rows(&engine).await?);
+        let mut found = tables.into_iter().next().into_iter().flatten();
+        let Some(engine) = found.next() else { return Ok(None) };
+        let comment = found.next().unwrap_or_default();
         let column = |row: Vec<String>| {
             let mut row = row.into_iter();
             let (name, type_text) = (row.next()?, row.next()?);
@@ -71,7 +85,8 @@ impl Target {
                 default_kind: row.next().unwrap_or_default(),
             })
         };
-        Ok(Some(Self::new(columns.into_iter().filter_map(column).collect(), engine)))
+        let columns = columns.into_iter().filter_map(column).collect();
+        Ok(Some(Self { comment, ..Self::new(columns, &engine) }))
     }
 
     /// A table of these columns and this engine clause.
@@ -83,7 +98,40 @@ impl Target {
             arguments.clear();
         }
         let mut arguments = arguments.into_iter();
-        Self { columns, replaces, version: arguments.next(), deleted: arguments.next() }
+        let (version, deleted) = (arguments.next(), arguments.next());
+        Self { columns, replaces, version, deleted, comment: String::new() }
+    }
+
+    /// Whether rows made for `other` are right for it, too.
+    pub(crate) fn is_shaped_like(&self, other: &Self) -> bool {
+        let parts = |target: &Self| {
+            (target.replaces, target.version.clone(), target.deleted.clone())
+        };
+        self.columns == other.columns && parts(self) == parts(other)
+    }
+
+    /// The column of numbers that marks rows as deleted.
+    pub(crate) fn mark(&self) -> Option<&str> {
+        let is_number = |name: &&str| {
+            let column = self.column(name);
+            column.is_some_and(|column| matches!(column.kind, ChType::Bool | ChType::Int { .. }))
+        };
+        self.deleted.as_deref().or(Some(DELETED)).filter(is_number)
+    }
+
+    /// The version below which rows were truncated; 0: none were.
+    pub(crate) fn truncated(&self) -> u64 {
+        let rest = self.comment.split_once(TRUNCATED[0]).map(|(_, rest)| rest);
+        let number = rest.and_then(|rest| rest.split_once(TRUNCATED[1]));
+        number.and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// The table's comment with this truncation instead of an earlier one.
+    pub(crate) fn comment_with_truncation(&self, version: u64) -> String {
+        let [start, end] = TRUNCATED;
+        let earlier = format!("{start}{}{end}", self.truncated());
+        let text = self.comment.replace(&earlier, "");
+        format!("{} {start}{version}{end}", text.trim()).trim_start().to_owned()
     }
 
     /// The column of this name.

@@ -19,36 +19,30 @@ use tokio::task::JoinHandle;
 use crate::{
     client::Client,
     config::Settings,
+    insert,
     profile::Profile,
     write::{Context, Writer},
 };
 
-/// Events cost memory beside their rows. Units: bytes.
-const EVENT_BYTES: usize = 128;
-
-type Written = (Box<Writer>, Result<Vec<Rejected>>);
-
-/// The writer, or the write that has it.
-enum Stage {
-    Idle(Box<Writer>),
-    Writing(JoinHandle<Written>),
-    /// A write was lost; the task must be opened anew.
-    Broken,
-}
+/// Work on fewer bytes than these takes well under half a millisecond and is not worth another
+/// thread.
+const INLINE_BYTES: usize = 32 << 10;
 
 /// A running task.
 pub(crate) struct Task {
     context: Arc<Context>,
     max_rows: usize,
     max_bytes: usize,
-    stage: Stage,
-    gathered: Vec<EventBatch>,
-    rows: usize,
-    bytes: usize,
-    /// When the oldest gathered batch came.
+    /// `None`: it was lost on the way; the task must be opened anew.
+    writer: Option<Box<Writer>>,
+    /// The write that runs, and of how many batches it is.
+    writing: Option<(JoinHandle<Result<Vec<Rejected>>>, usize)>,
+    /// Batches that are gathered.
+    batches: usize,
+    /// When the oldest of them came.
     since: Option<Instant>,
-    /// Batches of the write that runs.
-    writing: usize,
+    /// When the last write began.
+    begun: Option<Instant>,
     /// Batches that are written and not reported yet.
     written: usize,
     rejected: Vec<Rejected>,
@@ -81,17 +75,16 @@ impl Task {
             task: format!("{}_{}", task.connector, task.task),
             latency_ms: AtomicU64::new(latency),
         });
-        let writer = Box::new(Writer::new(Arc::clone(&context)));
+        let writer = Some(Box::new(Writer::new(Arc::clone(&context))));
         Ok(Self {
             context,
             max_rows,
             max_bytes,
-            stage: Stage::Idle(writer),
-            gathered: Vec::new(),
-            rows: 0,
-            bytes: 0,
+            writer,
+            writing: None,
+            batches: 0,
             since: None,
-            writing: 0,
+            begun: None,
             written: 0,
             rejected: Vec::new(),
         })
@@ -101,71 +94,119 @@ impl Task {
         Duration::from_millis(self.context.latency_ms.load(Ordering::Relaxed))
     }
 
-    fn is_full(&self) -> bool {
-        self.rows >= self.max_rows || self.bytes >= self.max_bytes
+    /// When what is gathered is to be written, if a write does not run then. Writes begin no more
+    /// often than the latency allows; a row that comes after a pause waits for nothing.
+    fn due(&self) -> Option<Instant> {
+        let since = self.since?;
+        Some(self.begun.map_or(since, |begun| since.max(begun + self.latency())))
     }
 
     async fn take(&mut self, batch: EventBatch) -> Result<WriteStatus> {
-        let now = Instant::now();
-        self.rows += batch.events.len();
-        self.bytes += batch.data.len() + batch.events.len() * EVENT_BYTES;
-        self.gathered.push(batch);
-        let since = *self.since.get_or_insert(now);
-        let due = now.duration_since(since) >= self.latency();
-        let busy = matches!(&self.stage, Stage::Writing(write) if !write.is_finished());
-        if self.is_full() || (due && !busy) {
-            self.start().await?;
+        let mut writer = self.writer.take().ok_or_else(broken)?;
+        let slots = writer.prepare(&batch).await?;
+        if batch.data.len() < INLINE_BYTES {
+            writer.take(&batch, &slots);
+        } else {
+            let work = move || {
+                writer.take(&batch, &slots);
+                writer
+            };
+            let joined = tokio::task::spawn_blocking(work).await;
+            writer = joined.map_err(|error| Error::fatal("encode rows").with_source(error))?;
         }
-        if self.written > 0 {
-            let batches = std::mem::take(&mut self.written);
-            let rejected = std::mem::take(&mut self.rejected);
-            return Ok(WriteStatus::Written { batches, rejected });
+        let (rows, bytes) = writer.gathered();
+        self.writer = Some(writer);
+        self.batches += 1;
+        self.since.get_or_insert_with(Instant::now);
+        if rows >= self.max_rows || bytes >= self.max_bytes {
+            self.join().await?;
+            self.begin()?;
+        } else {
+            self.begin_if_due().await?;
         }
-        Ok(WriteStatus::Accepted)
+        Ok(self.report())
     }
 
-    /// Waits for the write before, if any, and starts to write what was gathered.
-    async fn start(&mut self) -> Result<()> {
-        self.join().await?;
-        if self.gathered.is_empty() {
+    /// Begins to write what is gathered, if it is time and no write runs.
+    async fn begin_if_due(&mut self) -> Result<()> {
+        if self.writing.as_ref().is_some_and(|(write, _)| !write.is_finished()) {
             return Ok(());
         }
-        let Stage::Idle(mut writer) = std::mem::replace(&mut self.stage, Stage::Broken) else {
-            return Err(broken());
-        };
-        let batches = std::mem::take(&mut self.gathered);
-        self.writing = batches.len();
-        (self.rows, self.bytes, self.since) = (0, 0, None);
-        self.stage = Stage::Writing(tokio::spawn(async move {
-            let written = writer.write(batches).await;
-            (writer, written)
-        }));
+        self.join().await?; // it has ended
+        if self.due().is_some_and(|due| due <= Instant::now()) {
+            self.begin()?;
+        }
         Ok(())
     }
 
-    async fn join(&mut self) -> Result<()> {
-        let Stage::Writing(write) = &mut self.stage else {
-            return match self.stage {
-                Stage::Broken => Err(broken()),
-                Stage::Idle(_) | Stage::Writing(_) => Ok(()),
-            };
-        };
-        let joined = write.await;
-        self.stage = Stage::Broken;
-        let (writer, written) =
-            joined.map_err(|error| Error::fatal("write to ClickHouse").with_source(error))?;
-        self.rejected.extend(written?);
-        self.written += std::mem::take(&mut self.writing);
-        self.stage = Stage::Idle(writer);
+    /// Begins to write what is gathered.
+    fn begin(&mut self) -> Result<()> {
+        let writer = self.writer.as_mut().ok_or_else(broken)?;
+        if self.batches == 0 {
+            return Ok(());
+        }
+        let loads = writer.seal();
+        let context = Arc::clone(&self.context);
+        let write = tokio::spawn(async move { insert::write_all(&context, loads).await });
+        self.writing = Some((write, std::mem::take(&mut self.batches)));
+        self.since = None;
+        self.begun = Some(Instant::now());
         Ok(())
+    }
+
+    /// Waits for the write that runs. Cancel safe.
+    async fn join(&mut self) -> Result<()> {
+        let Some((write, batches)) = &mut self.writing else { return Ok(()) };
+        let joined = write.await;
+        let batches = *batches;
+        self.writing = None;
+        let written =
+            joined.map_err(|error| Error::fatal("write to ClickHouse").with_source(error));
+        match written.flatten() {
+            Ok(rejected) => {
+                self.rejected.extend(rejected);
+                self.written += batches;
+                Ok(())
+            }
+            Err(error) => {
+                self.writer = None;
+                Err(error)
+            }
+        }
+    }
+
+    fn report(&mut self) -> WriteStatus {
+        match std::mem::take(&mut self.written) {
+            0 => WriteStatus::Accepted,
+            batches => {
+                WriteStatus::Written { batches, rejected: std::mem::take(&mut self.rejected) }
+            }
+        }
     }
 
     /// Writes everything and waits for it.
     async fn settle(&mut self) -> Result<Vec<Rejected>> {
-        self.start().await?;
+        self.join().await?;
+        self.begin()?;
         self.join().await?;
         self.written = 0;
         Ok(std::mem::take(&mut self.rejected))
+    }
+
+    async fn step(&mut self) -> Result<WriteStatus> {
+        if self.written > 0 {
+            return Ok(self.report());
+        }
+        if self.writing.is_some() {
+            self.join().await?;
+        } else {
+            match self.due() {
+                Some(due) => tokio::time::sleep_until(due.into()).await,
+                None => std::future::pending().await,
+            }
+        }
+        self.begin_if_due().await?;
+        Ok(self.report())
     }
 }
 
@@ -182,22 +223,17 @@ impl SinkTask for Task {
         Box::pin(self.settle())
     }
 
-    fn flush_deadline(&self) -> Option<Instant> {
-        let unsettled = self.writing > 0 || self.written > 0;
-        match self.since {
-            Some(since) => Some(since + self.latency()),
-            // Nothing is gathered, but a write is not known to have ended.
-            None => unsettled.then(|| Instant::now() + Duration::from_millis(5)),
-        }
+    fn advance(&mut self) -> BoxFuture<'_, Result<WriteStatus>> {
+        Box::pin(self.step())
     }
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             // Waited for, so that the next task does not meet a write of this one. Its outcome is
             // of no interest: what was not reported durable is delivered again.
-            if let Stage::Writing(write) = &mut self.stage {
+            if let Some((write, _)) = &mut self.writing {
                 let _ = write.await;
-                self.stage = Stage::Broken;
+                self.writing = None;
             }
         })
     }
@@ -205,7 +241,7 @@ impl SinkTask for Task {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        if let Stage::Writing(write) = &self.stage {
+        if let Some((write, _)) = &self.writing {
             write.abort();
         }
     }

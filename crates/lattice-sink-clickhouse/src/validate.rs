@@ -68,7 +68,7 @@ async fn check(config: &Config, settings: &Settings, client: &Client) -> Result<
     let topics = config.get("topics").map(lattice_core::config::split_list);
     for topic in topics.into_iter().flatten() {
         let table = settings.table_of(&topic);
-        match Target::read(client, &settings.database, &table).await? {
+        match Target::read(client, &profile, &settings.database, &table).await? {
             None if !settings.auto_create => {
                 let message = format!("table {table} of topic {topic} does not exist");
                 issues.push(
@@ -118,7 +118,7 @@ pub(crate) async fn preview(
     let profile = Profile::detect(&client).await?;
     let table = settings.table_of(topic);
     let shape = Shape::of_struct(row, key);
-    let found = Target::read(&client, &settings.database, &table).await?;
+    let found = Target::read(&client, &profile, &settings.database, &table).await?;
     let exists = found.is_some();
     let (target, statements) = match found {
         Some(target) if settings.evolve => {

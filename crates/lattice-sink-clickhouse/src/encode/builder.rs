@@ -1,59 +1,23 @@
 //! One column of a Native block, filled value by value.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use lattice_core::{
     schema::{Schema, Type},
     value::Value,
 };
 
 use super::{
-    moment::{Moment, Ticks},
+    form::{Form, form},
+    frozen::{Frozen, Layout, text_end},
+    moment::Ticks,
+    scalar::{put_padded, put_text, short, uuid},
     text,
 };
-use crate::{
-    config::OutOfRange,
-    profile::Profile,
-    types::{self, ChType},
-    wide::Wide,
-};
+use crate::{config::OutOfRange, profile::Profile, types::ChType, wide::Wide};
 
 /// Why a value cannot be in its column.
 pub(crate) type Refusal = String;
-
-/// How values become the column's bytes.
-#[derive(Debug, Clone)]
-enum Form {
-    /// Whole numbers of a width, within a range.
-    Int {
-        bytes: usize,
-        low: i128,
-        high: i128,
-    },
-    Float32,
-    Float64,
-    /// Text and bytes as they are.
-    Raw,
-    /// Any value as text.
-    Text(Arc<Schema>),
-    /// Text and bytes of at most this length, filled up with zeros.
-    Padded(usize),
-    Uuid,
-    Moment(Moment),
-    Decimal {
-        bytes: usize,
-        precision: u32,
-        scale: i64,
-        from: i64,
-    },
-    Enum {
-        bytes: usize,
-        labels: HashMap<Box<[u8]>, i16>,
-    },
-    Array,
-    Map,
-}
 
 /// A column under construction.
 #[derive(Debug, Clone)]
@@ -112,12 +76,10 @@ impl Builder {
         })
     }
 
-    /// An empty builder of the same kind.
-    pub(crate) fn fresh(&self) -> Self {
-        let mut fresh = self.clone();
-        fresh.truncate(0);
-        fresh.coerced = 0;
-        fresh
+    /// Memory in use. Units: bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let children = self.children.iter().map(Self::bytes);
+        self.nulls.len() + self.data.len() + children.sum::<usize>()
     }
 
     /// Appends a value. On a refusal nothing is appended.
@@ -336,12 +298,12 @@ impl Builder {
     }
 
     fn append_decimal(&mut self, value: &Value<'_>) -> Result<bool, Refusal> {
-        let Form::Decimal { bytes, precision, scale, from } = self.form else { return Ok(true) };
+        let Form::Decimal { bytes, precision, limit, scale, from } = self.form else { return Ok(true) };
         let too_long = || "a number that the column's digits cannot hold".to_owned();
         if let (Value::Bytes(unscaled), true) = (value, bytes <= 16 && from == scale)
             && let Some(number) = short(unscaled.as_slice())
         {
-            if number.unsigned_abs() >= 10u128.pow(precision.min(38)) {
+            if number.unsigned_abs() >= limit {
                 return self.outside(too_long);
             }
             self.data.extend_from_slice(&number.to_le_bytes()[..bytes]);
@@ -395,188 +357,4 @@ impl Builder {
             children: self.children.into_iter().map(Self::freeze).collect(),
         }
     }
-}
-
-/// How a finished column's rows lie in its data.
-#[derive(Debug, Clone, Copy)]
-enum Layout {
-    Fixed(usize),
-    Text,
-    /// Ends of arrays, 8 bytes each; the elements are in the children.
-    Array,
-}
-
-/// A finished column. Cheap to clone and to slice.
-#[derive(Debug, Clone)]
-pub(crate) struct Frozen {
-    layout: Layout,
-    nulls: Option<Bytes>,
-    data: Bytes,
-    children: Vec<Frozen>,
-}
-
-impl Frozen {
-    /// The rows from `start` up to `end`.
-    pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
-        let nulls = self.nulls.as_ref().map(|nulls| nulls.slice(start..end));
-        let (data, children) = match self.layout {
-            Layout::Fixed(width) => (self.data.slice(start * width..end * width), Vec::new()),
-            Layout::Text => {
-                let (start, end) = (text_end(&self.data, start), text_end(&self.data, end));
-                (self.data.slice(start..end), Vec::new())
-            }
-            Layout::Array => {
-                let ends: Vec<u64> = self
-                    .data
-                    .chunks_exact(8)
-                    .map(|end| end.iter().rev().fold(0, |all, byte| (all << 8) | u64::from(*byte)))
-                    .collect();
-                let first = start.checked_sub(1).and_then(|at| ends.get(at)).copied().unwrap_or(0);
-                let last = end.checked_sub(1).and_then(|at| ends.get(at)).copied().unwrap_or(0);
-                let kept = ends.iter().take(end).skip(start);
-                let data: Vec<u8> = kept.flat_map(|at| (at - first).to_le_bytes()).collect();
-                let range = (first as usize, last as usize); // lengths of what is in memory
-                let children = self.children.iter().map(|child| child.slice(range.0, range.1));
-                (data.into(), children.collect())
-            }
-        };
-        Self { layout: self.layout, nulls, data, children }
-    }
-
-    /// Appends the column's bytes, in the order a Native block has them, to `chunks`.
-    pub(crate) fn chunks(&self, chunks: &mut Vec<Bytes>) {
-        if let Some(nulls) = &self.nulls {
-            chunks.push(nulls.clone());
-        }
-        chunks.push(self.data.clone());
-        for child in &self.children {
-            child.chunks(chunks);
-        }
-    }
-}
-
-fn form(schema: &Arc<Schema>, target: &ChType, profile: &Profile) -> Option<Form> {
-    let whole = matches!(schema.kind, Type::Int8 | Type::Int16 | Type::Int32 | Type::Int64);
-    if let Some(moment) = Moment::new(schema, target, profile) {
-        return Some(Form::Moment(moment));
-    }
-    let decimal = schema.semantic() == "org.apache.kafka.connect.data.Decimal";
-    Some(match target {
-        ChType::Bool if schema.kind == Type::Boolean => Form::Int { bytes: 1, low: 0, high: 1 },
-        ChType::Bool if whole => Form::Int { bytes: 1, low: 0, high: 1 },
-        ChType::Int { bytes, signed } if whole || schema.kind == Type::Boolean => {
-            let bits = bytes * 8;
-            let (low, high) = match signed {
-                true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-                false => (0, (1i128 << bits) - 1),
-            };
-            Form::Int { bytes: *bytes, low, high }
-        }
-        ChType::Float32 if schema.kind == Type::Float32 => Form::Float32,
-        ChType::Float64 if whole || matches!(schema.kind, Type::Float32 | Type::Float64) => {
-            Form::Float64
-        }
-        ChType::String | ChType::Other => string_form(schema),
-        ChType::FixedString(length) if matches!(schema.kind, Type::String | Type::Bytes) => {
-            Form::Padded(*length)
-        }
-        ChType::Uuid if schema.kind == Type::String => Form::Uuid,
-        ChType::Decimal { precision, scale } if *precision >= 1 => {
-            let variable = schema.semantic() == "io.debezium.data.VariableScaleDecimal";
-            if !(decimal || variable || whole || schema.kind == Type::String) {
-                return None;
-            }
-            let bytes = match precision {
-                ..=9 => 4,
-                10..=18 => 8,
-                19..=38 => 16,
-                _ => 32,
-            };
-            let from = if decimal { types::scale(schema) } else { 0 };
-            Form::Decimal { bytes, precision: *precision, scale: i64::from(*scale), from }
-        }
-        ChType::Enum { bytes, labels } if schema.kind == Type::String => {
-            let labels = labels.iter().map(|(label, number)| (label.as_bytes().into(), *number));
-            Form::Enum { bytes: *bytes, labels: labels.collect() }
-        }
-        _ => return None,
-    })
-}
-
-fn string_form(schema: &Arc<Schema>) -> Form {
-    let bits = schema.semantic() == "io.debezium.data.Bits";
-    let decimal = schema.semantic() == "org.apache.kafka.connect.data.Decimal";
-    match schema.kind {
-        Type::String => Form::Raw,
-        Type::Bytes if !bits && !decimal => Form::Raw,
-        _ => Form::Text(Arc::clone(schema)),
-    }
-}
-
-fn put_padded(out: &mut Vec<u8>, bytes: &[u8], end: usize) -> Result<(), Refusal> {
-    if out.len() + bytes.len() > end {
-        return Err(format!("{} bytes are too many for the column", bytes.len()));
-    }
-    out.extend_from_slice(bytes);
-    out.resize(end, 0);
-    Ok(())
-}
-
-/// A length in seven-bit groups, then the bytes.
-pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
-    let mut length = text.len();
-    while length >= 0x80 {
-        out.push((length & 0x7F) as u8 | 0x80); // seven bits
-        length >>= 7;
-    }
-    out.push(length as u8); // seven bits are left
-    out.extend_from_slice(text);
-}
-
-/// Where the first `rows` texts end.
-fn text_end(data: &[u8], rows: usize) -> usize {
-    let mut at = 0;
-    for _ in 0..rows {
-        let (mut length, mut shift) = (0usize, 0);
-        while let Some(byte) = data.get(at) {
-            at += 1;
-            length |= usize::from(byte & 0x7F) << shift;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-        at = at.saturating_add(length);
-    }
-    at.min(data.len())
-}
-
-/// Big-endian two's complement of at most 16 bytes.
-fn short(bytes: &[u8]) -> Option<i128> {
-    let first = *bytes.first()?;
-    if bytes.len() > 16 {
-        return None;
-    }
-    let fill = if first & 0x80 != 0 { -1 } else { 0 };
-    Some(bytes.iter().fold(fill, |number: i128, byte| (number << 8) | i128::from(*byte)))
-}
-
-/// Two little-endian halves, the high one first.
-fn uuid(text: &[u8]) -> Option<[u8; 16]> {
-    let mut number = 0u128;
-    let mut digits = 0;
-    for byte in text {
-        if *byte == b'-' {
-            continue;
-        }
-        number = (number << 4) | u128::from(char::from(*byte).to_digit(16)?);
-        digits += 1;
-    }
-    if digits != 32 {
-        return None;
-    }
-    let mut bytes = number.to_be_bytes();
-    bytes[..8].reverse();
-    bytes[8..].reverse();
-    Some(bytes)
 }

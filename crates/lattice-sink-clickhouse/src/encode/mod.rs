@@ -1,13 +1,19 @@
 //! Rows to Native blocks: a column's name, its type, its values, column after column.
 
 pub(crate) mod builder;
+mod form;
+mod frozen;
 pub(crate) mod moment;
+mod open;
 pub(crate) mod rows;
+mod scalar;
+pub(crate) mod step;
 mod text;
 
 use bytes::Bytes;
 
-use builder::{Frozen, put_text};
+use frozen::Frozen;
+use scalar::put_text;
 
 /// A column of a block: name, wire type, values.
 #[derive(Debug, Clone)]
