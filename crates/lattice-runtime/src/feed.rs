@@ -32,6 +32,10 @@ use crate::{
 /// while the sink writes the piece before. Units: compressed bytes.
 const FETCH_BYTES: usize = 512 << 10;
 
+/// Batches are decoded together up to here: many small ones are one piece of work, and large ones
+/// are not copied together. Units: compressed bytes.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// Decoding less than this takes well under half a millisecond and is not worth another thread.
 const INLINE_BYTES: usize = 32 << 10;
 
@@ -122,22 +126,29 @@ impl Feed {
             if batches.is_empty() {
                 continue;
             }
-            let mut fed = self.decode(batches).await?;
-            for (place, delivered) in &fed.next {
-                self.positions.insert(place.clone(), delivered.next);
-            }
-            let topics: BTreeSet<_> = fed.next.iter().map(|(place, _)| &*place.topic).collect();
-            self.topics.add(topics.into_iter()).await?;
-            let cost = usize::try_from(fed.bytes).unwrap_or(usize::MAX).clamp(1, self.total);
-            fed.permit = tokio::select! {
-                () = out.closed() => return Ok(()),
-                permit = permit(&self.budget, Some(cost)) => Some(permit?),
-            };
-            if out.send(fed).await.is_err() {
-                return Ok(());
+            for piece in pieces(batches) {
+                if !self.feed(piece, &out).await? {
+                    return Ok(());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Decodes a piece and gives it to the sink. False: the sink no longer listens.
+    async fn feed(&mut self, piece: Vec<StoredBatch>, out: &mpsc::Sender<Fed>) -> Result<bool> {
+        let mut fed = self.decode(piece).await?;
+        for (place, delivered) in &fed.next {
+            self.positions.insert(place.clone(), delivered.next);
+        }
+        let topics: BTreeSet<_> = fed.next.iter().map(|(place, _)| &*place.topic).collect();
+        self.topics.add(topics.into_iter()).await?;
+        let cost = usize::try_from(fed.bytes).unwrap_or(usize::MAX).clamp(1, self.total);
+        fed.permit = tokio::select! {
+            () = out.closed() => return Ok(false),
+            permit = permit(&self.budget, Some(cost)) => Some(permit?),
+        };
+        Ok(out.send(fed).await.is_ok())
     }
 
     /// Looks for new topics and partitions when it is time. Returns how long until the next time.
@@ -228,6 +239,26 @@ impl Feed {
         self.decoder = Some(decoder);
         Ok(fed)
     }
+}
+
+/// What is decoded at once, in order.
+fn pieces(batches: Vec<StoredBatch>) -> Vec<Vec<StoredBatch>> {
+    let mut pieces: Vec<Vec<StoredBatch>> = Vec::new();
+    let mut room = 0;
+    for batch in batches {
+        let size = batch.bytes.len();
+        match pieces.last_mut().filter(|_| size <= room) {
+            Some(piece) => {
+                room -= size;
+                piece.push(batch);
+            }
+            None => {
+                room = PIECE_BYTES.saturating_sub(size);
+                pieces.push(vec![batch]);
+            }
+        }
+    }
+    pieces
 }
 
 async fn decode(

@@ -17,7 +17,7 @@ use crate::{
     client::{Failure, TOO_MANY_PARTS, quoted},
     encode::{
         self,
-        rows::Sealed,
+        rows::{Sealed, remedy},
         step::{Deletes, Set, Step},
     },
     present,
@@ -56,9 +56,7 @@ async fn write(context: &Context, load: Load) -> Result<Vec<Rejected>> {
         let done = match step {
             Step::Rows(set) => insert.rows(set, &mut rejected).await,
             Step::Delete(deletes) => insert.delete(&deletes).await,
-            Step::Truncate(version) => {
-                truncate::truncate(context, &table, &target, version).await
-            }
+            Step::Truncate(version) => truncate::truncate(context, &table, &target, version).await,
         };
         if let Err(error) = done {
             progress.fail(error.chain());
@@ -106,7 +104,7 @@ impl Insert<'_> {
                         topic: Arc::clone(self.topic),
                         partition: place.partition,
                         offset: place.offset,
-                        error: failure.error,
+                        error: failure.error.with_remedy(remedy(self.target.replaces)),
                     });
                 }
                 continue;

@@ -224,7 +224,9 @@ impl Table {
         let shape = Shape::of_table(structure);
         let statements = match &self.target {
             None if !row => return Ok(()), // nothing can be deleted from a table that is not
-            None if settings.auto_create => schema::create(settings, &self.rules.table, &shape, profile),
+            None if settings.auto_create => {
+                schema::create(settings, &self.rules.table, &shape, profile)
+            }
             None => {
                 let name = full_name(settings, &self.rules.table);
                 return Err(Error::config(format!(
@@ -275,7 +277,8 @@ impl Table {
             return Ok(());
         };
         let names: Vec<String> = target.columns.iter().map(|column| column.name.clone()).collect();
-        for statement in schema::live_view(&context.settings, &self.rules.table, &names, &context.profile)
+        for statement in
+            schema::live_view(&context.settings, &self.rules.table, &names, &context.profile)
         {
             context.client.query(&statement).await?;
         }

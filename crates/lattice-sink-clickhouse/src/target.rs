@@ -104,9 +104,8 @@ impl Target {
 
     /// Whether rows made for `other` are right for it, too.
     pub(crate) fn is_shaped_like(&self, other: &Self) -> bool {
-        let parts = |target: &Self| {
-            (target.replaces, target.version.clone(), target.deleted.clone())
-        };
+        let parts =
+            |target: &Self| (target.replaces, target.version.clone(), target.deleted.clone());
         self.columns == other.columns && parts(self) == parts(other)
     }
 

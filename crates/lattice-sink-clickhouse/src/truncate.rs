@@ -30,12 +30,27 @@ pub(crate) async fn truncate(
     };
     context.client.query(&sql).await?;
     // Servers of 2018 have no comments: there the task alone remembers.
-    if target.version.is_some() && !context.profile.legacy {
+    if target.version.is_some()
+        && !context.profile.legacy
+        && let Err(error) = remember(context, name, version).await
+    {
+        tracing::warn!(
+            table = name,
+            error = error.chain(),
+            "the truncation is remembered only until the task ends"
+        );
+    }
+    Ok(())
+}
+
+async fn remember(context: &Context, name: &str, version: u64) -> Result<()> {
+    let (client, settings) = (&context.client, &context.settings);
+    // Read anew: its owner may have commented it meanwhile.
+    let target = Target::read(client, &context.profile, &settings.database, name).await?;
+    if let Some(target) = target.filter(|target| target.truncated() < version) {
         let comment = literal(&target.comment_with_truncation(version));
-        let sql = format!("ALTER TABLE {table} MODIFY COMMENT {comment}");
-        if let Err(failure) = context.client.query(&sql).await {
-            tracing::warn!(table = name, error = %failure.error, "the truncation is remembered until the task ends only");
-        }
+        let table = full_name(settings, name);
+        client.query(&format!("ALTER TABLE {table} MODIFY COMMENT {comment}")).await?;
     }
     Ok(())
 }

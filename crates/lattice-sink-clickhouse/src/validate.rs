@@ -10,8 +10,8 @@ use lattice_core::{
 };
 
 use crate::{
-    client::{Client, literal},
-    config::{DATABASE, HOSTNAME, PASSWORD, Settings},
+    client::{Client, literal, quoted},
+    config::{DATABASE, HOSTNAME, PASSWORD, Settings, USERNAME},
     profile::Profile,
     schema::{self, Fill, Plan, Shape, described},
     target::Target,
@@ -53,6 +53,7 @@ async fn check(config: &Config, settings: &Settings, client: &Client) -> Result<
         let remedy = format!("CREATE DATABASE `{}`", settings.database);
         return Ok(vec![ConfigIssue::error(DATABASE.name, message).remedy(&remedy)]);
     }
+    issues.extend(rights(settings, client).await?);
     if profile.legacy && settings.lz4 {
         let message = format!("ClickHouse {} does not read lz4 bodies", profile.version);
         issues.push(ConfigIssue::error("compression", message).remedy("set compression to none"));
@@ -90,6 +91,44 @@ async fn check(config: &Config, settings: &Settings, client: &Client) -> Result<
         }
     }
     Ok(issues)
+}
+
+/// What the user may not do and the sink will have to.
+async fn rights(settings: &Settings, client: &Client) -> Result<Vec<ConfigIssue>> {
+    let user = &settings.username;
+    let sql = "SELECT value FROM system.settings WHERE name = 'readonly'";
+    let readonly = client.rows(sql).await?;
+    if readonly.first().and_then(|row| row.first()).is_some_and(|value| value != "0") {
+        let message = format!("user {user} may only read (its setting readonly is not 0)");
+        return Ok(vec![
+            ConfigIssue::error(USERNAME.name, message)
+                .remedy("give the user a profile without readonly, or use another user"),
+        ]);
+    }
+    let mut wanted = vec!["SELECT", "INSERT", "ALTER DELETE"];
+    if settings.auto_create {
+        wanted.extend(["CREATE TABLE", "CREATE VIEW", "DROP TABLE", "DROP VIEW"]);
+    }
+    if settings.evolve {
+        wanted.extend(["ALTER ADD COLUMN", "ALTER MODIFY COLUMN"]);
+    }
+    let database = quoted(&settings.database);
+    let mut missing = Vec::new();
+    for right in wanted {
+        match client.query(&format!("CHECK GRANT {right} ON {database}.*")).await {
+            Ok(answer) if answer.trim() == "0" => missing.push(right),
+            Ok(_) => {}
+            // Servers before 24.11 do not know the statement: the first write will tell.
+            Err(_) => return Ok(Vec::new()),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let missing = missing.join(", ");
+    let message = format!("user {user} lacks rights on database {}: {missing}", settings.database);
+    let grant = format!("GRANT {missing} ON {database}.* TO {}", quoted(user));
+    Ok(vec![ConfigIssue::error(USERNAME.name, message).remedy(&grant)])
 }
 
 fn issue(key: &str, error: &Error) -> ConfigIssue {

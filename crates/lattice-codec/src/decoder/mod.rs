@@ -46,7 +46,16 @@ pub struct Decoder {
     options: DecoderOptions,
     registry: Arc<dyn SchemaRegistry>,
     schemas: HashMap<i32, Arc<AvroPlan>>,
+    /// The last that a key and a value had: most records have the same as the one before.
+    recent: [Option<(i32, Arc<AvroPlan>)>; 2],
     tables: convert::Tables,
+}
+
+/// A part of a record.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Key,
+    Value,
 }
 
 /// The part of a record that is decoded.
@@ -55,12 +64,21 @@ struct Source<'a> {
     data: &'a [u8],
 }
 
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Value => "value",
+        }
+    }
+}
+
 impl Decoder {
     /// A decoder for one task.
     #[must_use]
     pub fn new(options: DecoderOptions, registry: Arc<dyn SchemaRegistry>) -> Self {
         let tables = convert::Tables::new(options.placeholder.clone());
-        Self { options, registry, schemas: HashMap::new(), tables }
+        Self { options, registry, schemas: HashMap::new(), recent: [None, None], tables }
     }
 
     /// Decodes. A record that cannot be read is an entry in `errors` and keeps no other from
@@ -71,6 +89,11 @@ impl Decoder {
         let unknown = self.fetch_schemas(&records).await?;
         let data = joined(&records)?;
         let mut out = Collector::default();
+        let count = records.iter().map(|fetched| fetched.records.len()).sum();
+        let batch = &mut out.decoded.batch;
+        batch.events.reserve(count);
+        batch.coordinates.reserve(count);
+        batch.keys.reserve(count);
         let mut base = 0_u32;
         for fetched in &records {
             let topic = out.topic(&fetched.topic);
@@ -156,7 +179,7 @@ impl Decoder {
         let Some(span) = value else { return self.tombstone(source, key) };
         match value_form {
             ConverterConfig::Avro { .. } => {
-                let (id, plan, span) = self.avro(source, span, "value", unknown)?;
+                let (id, plan, span) = self.avro(source, span, Side::Value, unknown)?;
                 let part = plan.locate(source.data, span).map_err(|damage| {
                     Error::data(format!("the value's Avro bytes of schema {id}: {}", damage.0))
                         .with_remedy("the record was not written with this schema, or is damaged")
@@ -184,7 +207,7 @@ impl Decoder {
     ) -> Result<Key> {
         match form {
             ConverterConfig::Avro { .. } => {
-                let (id, plan, span) = self.avro(source, span, "key", unknown)?;
+                let (id, plan, span) = self.avro(source, span, Side::Key, unknown)?;
                 Ok(Key { table: self.tables.avro_key(source.topic, id, &plan), span })
             }
             ConverterConfig::Json { schemas, .. } => self.tables.json_key(source, span, schemas),
@@ -196,14 +219,15 @@ impl Decoder {
 
     /// The plan of an Avro record and where its bytes stand.
     fn avro(
-        &self,
+        &mut self,
         source: &Source<'_>,
         span: Span,
-        side: &str,
+        side: Side,
         unknown: &HashMap<i32, String>,
     ) -> Result<(i32, Arc<AvroPlan>, Span)> {
         let bytes = span.of(source.data);
         let Some((id, prefix)) = schema_id(bytes) else {
+            let side = side.name();
             let start =
                 bytes.first().map_or_else(|| "nothing".to_owned(), |byte| format!("0x{byte:02x}"));
             return Err(Error::data(format!(
@@ -211,14 +235,22 @@ impl Decoder {
             ))
             .with_remedy(format!("set \"{side}.converter\" to what the topic was written with")));
         };
+        let span = Span { start: span.start + prefix, len: span.len - prefix };
+        if let Some((recent, plan)) = &self.recent[side as usize]
+            && *recent == id
+        {
+            return Ok((id, Arc::clone(plan), span));
+        }
         let Some(plan) = self.schemas.get(&id) else {
+            let side = side.name();
             let why = unknown.get(&id).map_or("unknown", String::as_str);
             return Err(Error::data(format!("the {side}'s schema {id} cannot be used: {why}"))
                 .with_remedy(
                     "the topic was written with another registry, or the schema was deleted",
                 ));
         };
-        Ok((id, Arc::clone(plan), Span { start: span.start + prefix, len: span.len - prefix }))
+        self.recent[side as usize] = Some((id, Arc::clone(plan)));
+        Ok((id, Arc::clone(plan), span))
     }
 
     fn tombstone(&mut self, source: &Source<'_>, key: Option<Key>) -> Result<Event> {

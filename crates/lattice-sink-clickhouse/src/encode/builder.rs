@@ -298,7 +298,9 @@ impl Builder {
     }
 
     fn append_decimal(&mut self, value: &Value<'_>) -> Result<bool, Refusal> {
-        let Form::Decimal { bytes, precision, limit, scale, from } = self.form else { return Ok(true) };
+        let Form::Decimal { bytes, precision, limit, scale, from } = self.form else {
+            return Ok(true);
+        };
         let too_long = || "a number that the column's digits cannot hold".to_owned();
         if let (Value::Bytes(unscaled), true) = (value, bytes <= 16 && from == scale)
             && let Some(number) = short(unscaled.as_slice())

@@ -164,8 +164,7 @@ impl Pile {
         // A row is never skipped: without a plan the write fails and is delivered again.
         let lost = || Error::fatal(format!("rows of table {} have no plan", rules.table));
         let plan = plan_of(row.schema.uid).ok_or_else(lost)?;
-        let marked =
-            !row.deleted || plan.marks_deletes() || (plan.tells_op() && !rules.replaces);
+        let marked = !row.deleted || plan.marks_deletes() || (plan.tells_op() && !rules.replaces);
         if !marked {
             self.delete(&plan, row, values);
             return Ok(());
@@ -226,8 +225,18 @@ impl Pile {
 fn push(open: &mut Open, rules: &Rules, context: &Context<'_>, values: &[Value<'_>]) -> Result<()> {
     open.push(context, values).map_err(|(column, refusal)| {
         Error::data(format!("column {column} of table {}: {refusal}", rules.table))
-            .with_remedy("correct the value at the source, or change the column's type")
+            .with_remedy(remedy(rules.replaces))
     })
+}
+
+/// What helps against a refused row, and what the table has until then.
+pub(crate) fn remedy(replaces: bool) -> &'static str {
+    if replaces {
+        "correct the value at the source, or change the column's type; until then the table keeps \
+         the row as it was before this change"
+    } else {
+        "correct the value at the source, or change the column's type"
+    }
 }
 
 /// The row that an event means for the table; `None`: none.

@@ -2,6 +2,8 @@
 
 mod columns;
 mod delivery;
+mod faults;
 mod fixture;
+mod options;
 mod rows;
 mod values;
