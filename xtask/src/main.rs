@@ -19,7 +19,7 @@ use anyhow::{Result, bail};
 
 const HELP: &str = "cargo x COMMAND
 
-  services up|down|status   the real PostgreSQL and ClickHouse servers that tests use
+  services up|down|status   the real servers that tests use, all or those named
   test [nextest arguments]  everything: format, lints, docs, tidy, licences, all tests, the console's tests
   check                     the quick part: format, lints, unit tests
   tidy                      the rules of the house that no other tool checks
@@ -42,7 +42,7 @@ fn run(arguments: &[String]) -> Result<()> {
     let (command, rest) =
         arguments.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
     match (command, rest) {
-        ("services", [action]) => services::command(action),
+        ("services", [action, names @ ..]) => services::command(action, names),
         ("test", extra) => gate::test(extra),
         ("check", []) => gate::check(),
         ("tidy", []) => tidy::command(),

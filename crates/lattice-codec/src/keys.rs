@@ -1,9 +1,15 @@
 //! The codec's configuration keys, common to all connectors.
 
+mod registry;
+
+use std::sync::LazyLock;
+
 use lattice_core::config::{Importance, Key, KeyType, Rule};
 
 const GROUP: &str = "Converters";
 const ENVELOPE: &str = "Events";
+const SUBJECT_NAMES: &str = "Avro: under which subject a schema stands: TopicNameStrategy, \
+    RecordNameStrategy or TopicRecordNameStrategy of io.confluent.kafka.serializers.subject.";
 
 pub(crate) const AVRO: &str = "io.confluent.connect.avro.AvroConverter";
 pub(crate) const APICURIO: &str = "io.apicurio.registry.utils.converter.AvroConverter";
@@ -146,16 +152,18 @@ static KEYS: &[Key] = &[
     .importance(Importance::Low)
     .group(GROUP),
     Key::new(
-        "key.converter.schema.registry.url",
-        KeyType::String,
-        "Avro keys: the registry. Lattice's own when not given.",
+        "key.converter.key.subject.name.strategy",
+        KeyType::Class,
+        SUBJECT_NAMES,
     )
+    .importance(Importance::Low)
     .group(GROUP),
     Key::new(
-        "value.converter.schema.registry.url",
-        KeyType::String,
-        "Avro values: the registry. Lattice's own when not given.",
+        "value.converter.value.subject.name.strategy",
+        KeyType::Class,
+        SUBJECT_NAMES,
     )
+    .importance(Importance::Low)
     .group(GROUP),
     TOMBSTONES,
     SKIPPED,
@@ -170,5 +178,7 @@ static KEYS: &[Key] = &[
 /// key of the same name, the connector's holds.
 #[must_use]
 pub fn keys() -> &'static [Key] {
-    KEYS
+    static ALL: LazyLock<Vec<Key>> =
+        LazyLock::new(|| KEYS.iter().chain(registry::KEYS).copied().collect());
+    &ALL
 }

@@ -21,6 +21,7 @@ mod keys;
 mod naming;
 mod options;
 mod render;
+mod subject;
 mod text;
 mod writer;
 
@@ -28,5 +29,6 @@ pub use decoder::{Decoded, Decoder, FetchedRecords};
 pub use encoder::{EncodeError, Encoder};
 pub use keys::keys;
 pub use naming::{Adjustment, TopicNames};
-pub use options::{ConverterConfig, DecoderOptions, EncoderOptions, MessageForm};
+pub use options::{ConverterConfig, DecoderOptions, EncoderOptions, MessageForm, registry_of};
 pub use render::{Rendered, render};
+pub use subject::Naming;

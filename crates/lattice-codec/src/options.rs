@@ -6,12 +6,15 @@ use lattice_core::{
     config::{Config, did_you_mean},
     error::{Error, Result},
     event::Op,
+    schema::{Schema, Type},
 };
+use lattice_registry::ClientSettings;
 
 use crate::{
     avro::{Meta, Nulls},
     filler, keys,
     naming::{Adjustment, TopicNames},
+    subject::Naming,
 };
 
 /// How a key, a value or a header becomes bytes.
@@ -25,6 +28,8 @@ pub enum ConverterConfig {
         nulls_as_default: bool,
         /// Whether schemas carry `connect.*` properties.
         metadata: bool,
+        /// Under which subject the schema stands.
+        naming: Naming,
     },
     /// JSON.
     Json {
@@ -62,6 +67,7 @@ impl ConverterConfig {
                 long_ids: long_ids(config, &name)?,
                 nulls_as_default: !flag("ignore.default.for.nullables", true)?,
                 metadata: flag("connect.meta.data", true)?,
+                naming: Naming::parse(side, config)?,
             }),
             (keys::JSON, _) | (_, "JsonConverter") => Ok(Self::Json {
                 schemas: flag("schemas.enable", true)?,
@@ -79,6 +85,21 @@ impl ConverterConfig {
         }
     }
 
+    /// The subject of a schema of this topic; `suffix` is `key`, `value` or `header`.
+    ///
+    /// Errors: `Config` where the naming strategy needs a record's name and there is none.
+    pub(crate) fn subject(self, topic: &str, suffix: &str, schema: &Schema) -> Result<String> {
+        let naming = match self {
+            Self::Avro { naming, .. } => naming,
+            _ => Naming::Topic,
+        };
+        let record = (schema.kind == Type::Struct).then(|| match schema.semantic() {
+            "" => "io.confluent.connect.avro.ConnectDefault",
+            name => name,
+        });
+        naming.subject(topic, suffix, record)
+    }
+
     pub(crate) fn nulls(self) -> Nulls {
         match self {
             Self::Avro { nulls_as_default: true, .. }
@@ -92,6 +113,28 @@ impl ConverterConfig {
             Self::Avro { metadata: false, .. } => Meta::Left,
             _ => Meta::Written,
         }
+    }
+}
+
+/// The registry that a connector's converters name; none: Lattice's own.
+///
+/// A converter that has a schema and names no registry uses the other's.
+///
+/// Errors: `Config`, naming the key; also when key and value name different registries, since a
+/// schema's id must mean one schema.
+pub fn registry_of(config: &Config) -> Result<Option<ClientSettings>> {
+    let of = |side: &str| match ConverterConfig::parse(side, config)? {
+        ConverterConfig::Avro { .. } => ClientSettings::from_config(side, config),
+        _ => Ok(None),
+    };
+    match (of("key")?, of("value")?) {
+        (Some(key), Some(value)) if key != value => {
+            let message = "key.converter and value.converter use different schema registries, or \
+                           the same with different options";
+            Err(Error::config(message)
+                .with_remedy("give both converters the same URL, credentials and options"))
+        }
+        (key, value) => Ok(value.or(key)),
     }
 }
 
@@ -177,6 +220,8 @@ impl EncoderOptions {
         let key = ConverterConfig::parse("key", config)?;
         let value = ConverterConfig::parse("value", config)?;
         let header = ConverterConfig::parse("header", config)?;
+        // Only so that a wrong option is told with the others.
+        registry_of(config)?;
         let context = if config.boolean(&keys::CONTEXT_HEADERS)? {
             vec![
                 ("__debezium.context.connectorLogicalName", header_text(header, topics.prefix())),
@@ -285,6 +330,8 @@ impl DecoderOptions {
     ///
     /// Errors: `Config`, naming the key.
     pub fn from_config(config: &Config) -> Result<Self> {
+        // Only so that a wrong option is told with the others.
+        registry_of(config)?;
         Ok(Self {
             key: ConverterConfig::parse("key", config)?,
             value: ConverterConfig::parse("value", config)?,

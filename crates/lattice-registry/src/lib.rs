@@ -9,15 +9,19 @@
 //! This room must not know: topics, events, connectors, or how documents are kept.
 
 pub mod avro;
+mod client;
 mod compatibility;
 mod embedded;
 mod error;
 mod model;
+mod registries;
 mod routes;
 mod subjects;
 
+pub use client::{ClientSettings, RegistryClient};
 pub use compatibility::Level;
 pub use embedded::EmbeddedRegistry;
 pub use error::{Code, RegistryError};
 pub use model::{NewSchema, Reference, RegisteredSchema, SchemaId, SchemaRegistry};
+pub use registries::Registries;
 pub use routes::routes;

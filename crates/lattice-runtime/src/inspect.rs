@@ -1,7 +1,7 @@
 //! What the worker tells: offsets, validation, plugins, tables, mappings, and the snapshot that
 //! console and metrics show.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use lattice_codec::{Decoder, DecoderOptions};
 use lattice_core::{
@@ -121,7 +121,7 @@ impl Worker {
         };
         let resolved = self.0.shared.with_worker_defaults(resolved);
         let options = DecoderOptions::from_config(&resolved)?;
-        let decoder = Decoder::new(options, Arc::clone(&self.0.shared.registry));
+        let decoder = Decoder::new(options, self.0.shared.registry(&resolved)?);
         let (row, key) = preview::newest_structure(&*self.0.shared.log, decoder, topic).await?;
         Ok(sink.preview(&resolved, topic, &row, &key).await?)
     }

@@ -32,8 +32,7 @@ const AHEAD: usize = 16;
 /// Runs until the task is told to end, or an error.
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<()> {
     let config = &run.config.config;
-    let decoder =
-        Decoder::new(DecoderOptions::from_config(config)?, Arc::clone(&run.shared.registry));
+    let decoder = Decoder::new(DecoderOptions::from_config(config)?, run.shared.registry(config)?);
     let feed = Feed::new(run, decoder)?;
     let tolerance = Tolerance::from_config(config)?;
     let context = TaskContext {

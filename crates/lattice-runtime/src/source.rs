@@ -30,7 +30,7 @@ pub(crate) async fn run(run: &TaskRun, connector: &dyn SourceConnector) -> Resul
     let resume = resume_position(run, connector).await?;
     let options =
         EncoderOptions::from_config(&run.config.connector, run.config.task, &run.config.config)?;
-    let encoder = Encoder::new(options, Arc::clone(&run.shared.registry));
+    let encoder = Encoder::new(options, run.shared.registry(&run.config.config)?);
     let context = TaskContext {
         progress: Arc::clone(&run.report.progress),
         buffer_bytes: run.shared.config.task_bytes,

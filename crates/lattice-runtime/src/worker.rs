@@ -13,7 +13,7 @@ use lattice_core::{
     secret::MASK,
 };
 use lattice_log::{Log, TopicConfig};
-use lattice_registry::SchemaRegistry;
+use lattice_registry::{Registries, SchemaRegistry};
 use tokio::{sync::watch, task::JoinHandle, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,7 @@ pub struct WorkerOptions {
     pub worker_id: String,
     /// Where records, offsets and documents are.
     pub log: Arc<dyn Log>,
-    /// Where schemas are.
+    /// Where schemas are of connectors that name no registry.
     pub registry: Arc<dyn SchemaRegistry>,
     /// Which connectors there are.
     pub plugins: Plugins,
@@ -83,7 +83,7 @@ impl Default for WorkerConfig {
 pub(crate) struct Shared {
     pub(crate) worker_id: String,
     pub(crate) log: Arc<dyn Log>,
-    pub(crate) registry: Arc<dyn SchemaRegistry>,
+    pub(crate) registries: Registries,
     pub(crate) plugins: Plugins,
     pub(crate) providers: Providers,
     pub(crate) store: Store,
@@ -93,6 +93,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The registry that a connector's converters name.
+    ///
+    /// Errors: `Config`.
+    pub(crate) fn registry(&self, config: &Config) -> Result<Arc<dyn SchemaRegistry>> {
+        self.registries.of(lattice_codec::registry_of(config)?)
+    }
+
     /// Adds the worker's converters where the connector has none of its own. A converter that
     /// the connector names takes none of the worker's options, as in Kafka Connect.
     pub(crate) fn with_worker_defaults(&self, mut config: Config) -> Config {
@@ -133,9 +140,9 @@ impl Worker {
         let store = Store::new(options.log.documents());
         let kept = store.load().await?;
         let shared = Arc::new(Shared {
+            registries: Registries::new(options.registry, &options.worker_id),
             worker_id: options.worker_id,
             log: options.log,
-            registry: options.registry,
             plugins: options.plugins,
             providers: Providers::new(options.environment),
             store,

@@ -13,6 +13,7 @@ const SERVICES: &[(&str, &str)] = &[
     ("LATTICE_TEST_PG18", "postgres://postgres:postgres@127.0.0.1:15418/postgres"),
     ("LATTICE_TEST_CH", "http://127.0.0.1:18200"),
     ("LATTICE_TEST_CH18", "http://127.0.0.1:18123"),
+    ("LATTICE_TEST_APICURIO", "http://127.0.0.1:19480"),
 ];
 
 /// Gives the address of a real service: the variable of this name, else the address at which

@@ -2,6 +2,7 @@
 //!
 //! `up` starts what does not run and returns when all answer; `down` ends what it started, and nothing else.
 
+pub(crate) mod apicurio;
 pub(crate) mod clickhouse;
 pub(crate) mod postgres;
 pub(crate) mod process;
@@ -10,7 +11,7 @@ use std::{env, net::TcpListener, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use self::{clickhouse::Engine, postgres::Server};
+use self::{apicurio::Registry, clickhouse::Engine, postgres::Server};
 use crate::place;
 
 /// A service's name, the variable that tests read, the default port, and how it is reached.
@@ -20,11 +21,12 @@ struct Service {
     port: u16,
 }
 
-const SERVICES: [Service; 4] = [
+const SERVICES: [Service; 5] = [
     Service { name: "pg15", variable: "LATTICE_TEST_PG15", port: 15415 },
     Service { name: "pg18", variable: "LATTICE_TEST_PG18", port: 15418 },
     Service { name: "ch", variable: "LATTICE_TEST_CH", port: 18200 },
     Service { name: "ch18", variable: "LATTICE_TEST_CH18", port: 18123 },
+    Service { name: "apicurio", variable: "LATTICE_TEST_APICURIO", port: 19480 },
 ];
 
 /// What to do when a service's usual port is held by something that is not ours.
@@ -46,39 +48,52 @@ pub(crate) struct Running {
     started_now: bool,
 }
 
-/// `cargo x services ACTION`.
-pub(crate) fn command(action: &str) -> Result<()> {
+/// `cargo x services ACTION [NAME...]`: without names all of them.
+pub(crate) fn command(action: &str, names: &[String]) -> Result<()> {
+    let known = |name: &String| SERVICES.iter().any(|service| service.name == name);
+    if let Some(name) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = SERVICES.iter().map(|service| service.name).collect();
+        bail!("no service is called {name}; there are {}", all.join(", "));
+    }
+    let meant = |service: &&Service| names.is_empty() || names.iter().any(|n| n == service.name);
     match action {
         "up" => {
-            for service in up(PortPolicy::Fixed)? {
+            for service in start_all(SERVICES.iter().filter(meant), PortPolicy::Fixed)? {
                 let how = if service.started_now { "started" } else { "was running" };
-                println!("{:5} {how}: {}={}", service.name, service.variable, service.url);
+                println!("{:8} {how}: {}={}", service.name, service.variable, service.url);
             }
             println!("certificate authority: {}", postgres::certificate_authority()?.display());
             Ok(())
         }
         "down" => {
-            for service in &SERVICES {
+            for service in SERVICES.iter().filter(meant) {
                 if down(service.name)? {
-                    println!("{:5} stopped", service.name);
+                    println!("{:8} stopped", service.name);
                 }
             }
             Ok(())
         }
         "status" => status(),
-        _ => bail!("unknown action {action}: cargo x services up|down|status"),
+        _ => bail!("unknown action {action}: cargo x services up|down|status [NAME...]"),
     }
 }
 
 /// Starts every service that does not run; returns when all answer.
 pub(crate) fn up(policy: PortPolicy) -> Result<Vec<Running>> {
+    start_all(SERVICES.iter(), policy)
+}
+
+fn start_all<'s>(
+    services: impl Iterator<Item = &'s Service>,
+    policy: PortPolicy,
+) -> Result<Vec<Running>> {
     // All at once: each waits for its own start, mostly for the disk.
     let results: Vec<Result<Running>> = std::thread::scope(|scope| {
         postgres::certificate_authority().map_or_else(
             |error| vec![Err(error)],
             |_| {
                 let starting: Vec<_> =
-                    SERVICES.iter().map(|service| scope.spawn(|| start(service, policy))).collect();
+                    services.map(|service| scope.spawn(|| start(service, policy))).collect();
                 starting
                     .into_iter()
                     .map(|thread| thread.join().unwrap_or_else(|_| bail!("a start panicked")))
@@ -104,6 +119,12 @@ fn start(service: &Service, policy: PortPolicy) -> Result<Running> {
             server.start(false).with_context(describe)?;
         }
         server.url("postgres")
+    } else if name == "apicurio" {
+        let registry = Registry::new(folder(name)?, port);
+        if started_now {
+            registry.start(false).with_context(describe)?;
+        }
+        registry.url()
     } else {
         let engine = engine(name, port)?;
         if started_now {
@@ -119,6 +140,8 @@ fn down(name: &str) -> Result<bool> {
     let ran = running_port(name)?.is_some();
     if name.starts_with("pg") {
         server(name, 0)?.stop()?;
+    } else if name == "apicurio" {
+        Registry::new(folder(name)?, 0).stop()?;
     } else {
         engine(name, 0)?.stop()?;
     }
@@ -136,8 +159,8 @@ pub(crate) fn stop_started(services: &[Running]) -> Result<()> {
 fn status() -> Result<()> {
     for service in &SERVICES {
         match running_port(service.name)? {
-            Some(port) => println!("{:5} runs on port {port}", service.name),
-            None => println!("{:5} does not run", service.name),
+            Some(port) => println!("{:8} runs on port {port}", service.name),
+            None => println!("{:8} does not run", service.name),
         }
     }
     Ok(())

@@ -83,7 +83,7 @@ impl Maker<'_> {
             Side::Value => (options.value, "value"),
             Side::Header => (header_form(options.header), "header"),
         };
-        let subject = format!("{}-{suffix}", self.topic);
+        let subject = converter.subject(self.topic, suffix, schema)?;
         let recipe = Recipe {
             converter,
             schema,

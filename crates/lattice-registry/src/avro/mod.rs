@@ -1,13 +1,17 @@
 //! A parsed Avro schema: an arena of nodes, so that recursive types need no cycles.
 
 mod check;
+mod inline;
 mod parse;
+mod same;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub(crate) use inline::inline;
 pub use parse::ParseError;
+pub(crate) use same::difference;
 
 /// A node of a [`Schema`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -188,6 +192,22 @@ impl Kind {
             Self::Enum(_) => "enum",
             Self::Fixed(_) => "fixed",
         }
+    }
+
+    /// Whether it is one of the types without a structure.
+    #[must_use]
+    pub fn is_primitive(&self) -> bool {
+        matches!(
+            self,
+            Self::Null
+                | Self::Boolean
+                | Self::Int
+                | Self::Long
+                | Self::Float
+                | Self::Double
+                | Self::Bytes
+                | Self::String
+        )
     }
 
     /// The name of a named type.

@@ -249,7 +249,7 @@ impl Parser {
     }
 }
 
-fn primitive(word: &str) -> Option<Kind> {
+pub(super) fn primitive(word: &str) -> Option<Kind> {
     Some(match word {
         "null" => Kind::Null,
         "boolean" => Kind::Boolean,
@@ -263,7 +263,7 @@ fn primitive(word: &str) -> Option<Kind> {
     })
 }
 
-fn qualify(name: &str, namespace: &str) -> String {
+pub(super) fn qualify(name: &str, namespace: &str) -> String {
     if name.contains('.') || namespace.is_empty() {
         return name.to_owned();
     }
