@@ -122,9 +122,9 @@ impl Writer<'_> {
     /// The definition of a name that is used and not yet written, with its full name.
     fn definition(&self, word: &str, namespace: &str) -> Option<Value> {
         let qualified = qualify(word, namespace);
-        let full = [qualified.as_str(), word].into_iter().find_map(|name| {
-            (self.known.0.contains_key(name) && !self.written.contains(name)).then_some(name)
-        })?;
+        let usable =
+            |name: &&str| self.known.0.contains_key(*name) && !self.written.contains(*name);
+        let full = [qualified.as_str(), word].into_iter().find(usable)?;
         if self.written.contains(&qualified) {
             return None;
         }

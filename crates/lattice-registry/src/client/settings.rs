@@ -153,8 +153,11 @@ impl ClientSettings {
     }
 }
 
+/// User and password that stand in a URL.
+type User = Option<(String, Secret)>;
+
 /// The URLs without the credentials that may stand in them, and those of the first that has any.
-fn urls(options: &Options<'_>, option: &str) -> Result<(Vec<Url>, Option<(String, Secret)>)> {
+fn urls(options: &Options<'_>, option: &str) -> Result<(Vec<Url>, User)> {
     let bad = || {
         options.invalid(
             option,
@@ -206,7 +209,7 @@ fn decoded(text: &str) -> String {
 fn confluent(
     options: &Options<'_>,
     urls: Vec<Url>,
-    user: Option<(String, Secret)>,
+    user: User,
 ) -> Result<ClientSettings> {
     let id: i32 = options.number("use.schema.id", -1)?;
     let registering = match () {
@@ -236,7 +239,7 @@ fn confluent(
     })
 }
 
-fn confluent_auth(options: &Options<'_>, user: Option<(String, Secret)>) -> Result<Auth> {
+fn confluent_auth(options: &Options<'_>, user: User) -> Result<Auth> {
     const BEARER: &str = "bearer.auth.credentials.source";
     const BASIC: &str = "basic.auth.credentials.source";
     match options.get(BEARER).map(str::to_ascii_uppercase).as_deref() {
@@ -305,7 +308,7 @@ fn client_credentials(
 fn apicurio(
     options: &Options<'_>,
     urls: Vec<Url>,
-    user: Option<(String, Secret)>,
+    user: User,
 ) -> Result<ClientSettings> {
     let (urls, dialect) = apicurio_api(options, urls)?;
     let registering = match () {
@@ -366,7 +369,7 @@ fn apicurio_api(options: &Options<'_>, mut urls: Vec<Url>) -> Result<(Vec<Url>, 
     Ok((urls, dialect.unwrap_or(Dialect::ApicurioV3)))
 }
 
-fn apicurio_auth(options: &Options<'_>, user: Option<(String, Secret)>) -> Result<Auth> {
+fn apicurio_auth(options: &Options<'_>, user: User) -> Result<Auth> {
     const ENDPOINT: [&str; 2] =
         ["apicurio.registry.auth.service.token.endpoint", "apicurio.auth.service.token.endpoint"];
     if let Some(endpoint) = ENDPOINT.into_iter().find(|option| options.get(option).is_some()) {
