@@ -91,6 +91,14 @@ impl SourceInfo for Block {
         out.push(origin.lsn.map_or(Value::Null, |lsn| Value::Int(lsn.cast_signed())));
         out.extend([Value::Null, Value::Null, Value::Null]);
     }
+
+    fn event_fields(&self) -> &[usize] {
+        &[12]
+    }
+
+    fn event_values<'a>(&'a self, origin: &'a Origin, out: &mut Vec<Value<'a>>) {
+        out.push(origin.lsn.map_or(Value::Null, |lsn| Value::Int(lsn.cast_signed())));
+    }
 }
 
 fn source_schema() -> Arc<Schema> {

@@ -37,6 +37,35 @@ pub(crate) enum Part<'p, 'v> {
     Row(&'p [Value<'v>]),
     /// Any value.
     One(&'p Value<'v>),
+    /// A struct of which most is encoded, and the values between.
+    Pieces(&'p Pieces, &'p [Value<'v>]),
+}
+
+/// An encoded struct with gaps for some of its fields.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    bytes: Vec<u8>,
+    /// Field, and where in `bytes` its value belongs; ascending.
+    gaps: Vec<(usize, usize)>,
+}
+
+impl Pieces {
+    /// Writes the struct, each gap filled by `write` with its field and value.
+    fn write<F>(
+        &self,
+        values: &[Value<'_>],
+        out: &mut Vec<u8>,
+        write: impl Fn(usize, &Value<'_>, &mut Vec<u8>) -> Result<(), F>,
+    ) -> Result<(), F> {
+        let mut from = 0;
+        for ((field, at), value) in self.gaps.iter().zip(values) {
+            out.extend_from_slice(self.bytes.get(from..*at).unwrap_or_default());
+            write(*field, value, out)?;
+            from = *at;
+        }
+        out.extend_from_slice(self.bytes.get(from..).unwrap_or_default());
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -170,6 +199,52 @@ impl Writer {
         }
     }
 
+    /// Encodes the struct that is the value's member `member`, with gaps for the fields `gaps`.
+    ///
+    /// False: this form has no pieces; write the whole struct.
+    pub(crate) fn pieces(
+        &self,
+        member: usize,
+        values: &[Value<'_>],
+        gaps: &[usize],
+        pieces: &mut Pieces,
+    ) -> Result<bool, Fault> {
+        pieces.bytes.clear();
+        pieces.gaps.clear();
+        match &self.form {
+            Form::Avro(node) => {
+                let Some(node) = node.fields().get(member) else { return Ok(false) };
+                node.write_branch(&mut pieces.bytes);
+                for (index, (field, value)) in node.fields().iter().zip(values).enumerate() {
+                    if gaps.contains(&index) {
+                        pieces.gaps.push((index, pieces.bytes.len()));
+                    } else {
+                        field.write(value, &mut pieces.bytes)?;
+                    }
+                }
+            }
+            Form::Json(node) => {
+                let Some((_, node)) = node.fields().get(member) else { return Ok(false) };
+                pieces.bytes.push(b'{');
+                for (index, ((name, field), value)) in node.fields().iter().zip(values).enumerate()
+                {
+                    if index > 0 {
+                        pieces.bytes.push(b',');
+                    }
+                    pieces.bytes.extend_from_slice(name);
+                    if gaps.contains(&index) {
+                        pieces.gaps.push((index, pieces.bytes.len()));
+                    } else {
+                        field.write(value, &mut pieces.bytes)?;
+                    }
+                }
+                pieces.bytes.push(b'}');
+            }
+            Form::Text(_) | Form::Simple(_) | Form::Bytes => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// Writes a struct, member by member.
     pub(crate) fn write_parts(
         &self,
@@ -184,6 +259,12 @@ impl Writer {
                         Part::Null => node.write(&Value::Null, out)?,
                         Part::One(value) => node.write(value, out)?,
                         Part::Row(values) => avro_row(node, values, out)?,
+                        Part::Pieces(pieces, values) => {
+                            let fields = node.fields();
+                            pieces.write(values, out, |index, value, out| {
+                                fields.get(index).map_or(Ok(()), |field| field.write(value, out))
+                            })?;
+                        }
                     }
                 }
             }
@@ -197,6 +278,13 @@ impl Writer {
                         Part::One(value) => node.write(value, out)?,
                         Part::Row(values) => json_fields(node, values.iter(), out)
                             .map_err(|(index, reason)| Fault { column: Some(index), reason })?,
+                        Part::Pieces(pieces, values) => {
+                            let fields = node.fields();
+                            pieces.write(values, out, |index, value, out| {
+                                let field = fields.get(index);
+                                field.map_or(Ok(()), |(_, field)| field.write(value, out))
+                            })?;
+                        }
                     }
                 }
                 out.push(b'}');
@@ -242,6 +330,8 @@ fn owned<'v>(parts: &[Part<'_, 'v>]) -> Value<'v> {
         Part::Null => Value::Null,
         Part::One(value) => (*value).clone(),
         Part::Row(values) => Value::Struct(values.to_vec()),
+        // Only forms that have pieces are given them.
+        Part::Pieces(..) => Value::Missing,
     };
     Value::Struct(parts.iter().map(value).collect())
 }

@@ -228,6 +228,15 @@ pub trait SourceInfo: Send + Sync + fmt::Debug {
 
     /// Appends exactly one value a field of the schema to `out`.
     fn values<'a>(&'a self, table: &'a TableId, origin: &'a Origin, out: &mut Vec<Value<'a>>);
+
+    /// Positions, ascending, of the fields that depend on [`Origin::lsn`]. All others are equal
+    /// for two events of one table whose origins differ in nothing else, so that the codec
+    /// encodes them once a transaction.
+    fn event_fields(&self) -> &[usize];
+
+    /// Appends the values of [`SourceInfo::event_fields`] alone, equal to those that
+    /// [`SourceInfo::values`] gives.
+    fn event_values<'a>(&'a self, origin: &'a Origin, out: &mut Vec<Value<'a>>);
 }
 
 /// What a source hands over at once. It ends on a position that one may resume from.

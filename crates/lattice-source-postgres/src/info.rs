@@ -84,6 +84,16 @@ impl SourceInfo for PostgresInfo {
             Value::Null,
         ]);
     }
+
+    fn event_fields(&self) -> &[usize] {
+        // "sequence" and "lsn"
+        &[6, 12]
+    }
+
+    fn event_values<'a>(&'a self, origin: &'a Origin, out: &mut Vec<Value<'a>>) {
+        let lsn = origin.lsn.map_or(Value::Null, |lsn| Value::Int(lsn.cast_signed()));
+        out.extend([sequence(origin), lsn]);
+    }
 }
 
 /// `["<last commit>","<this>"]`, on the stack: two LSNs of 20 digits fit.
@@ -131,5 +141,29 @@ mod tests {
         assert_eq!(named("ts_ms"), Value::Int(1500));
         assert_eq!(named("snapshot"), Value::text("first"));
         assert_eq!(named("lsn"), Value::Int(24_023_128));
+    }
+
+    #[test]
+    fn only_the_event_fields_depend_on_the_lsn() {
+        let info = PostgresInfo::new("shop");
+        let table = TableId { database: "d".into(), schema: "s".into(), table: "t".into() };
+        let origin = |lsn| Origin {
+            ts_us: 1_500_000,
+            tx_id: Some(7),
+            lsn,
+            last_commit_lsn: Some(5),
+            snapshot: SnapshotMarker::False,
+            extra: Some("node".into()),
+        };
+        let (one, other) = (origin(Some(1)), origin(None));
+        let (mut left, mut right, mut picked) = (Vec::new(), Vec::new(), Vec::new());
+        info.values(&table, &one, &mut left);
+        info.values(&table, &other, &mut right);
+        info.event_values(&one, &mut picked);
+        let differ: Vec<usize> =
+            (0..left.len()).filter(|index| left[*index] != right[*index]).collect();
+        assert_eq!(differ, info.event_fields());
+        let expected: Vec<_> = differ.iter().map(|index| left[*index].clone()).collect();
+        assert_eq!(picked, expected);
     }
 }

@@ -2,6 +2,7 @@
 
 mod plan;
 mod rows;
+mod source;
 
 use std::{
     collections::HashMap,
@@ -23,6 +24,7 @@ use crate::{
 };
 use plan::{Messages, NoticePlan, TablePlan};
 use rows::{Clock, Rows, Transactions};
+use source::SourceBlock;
 
 /// An event that could not be encoded. One may go on from the next.
 #[derive(Debug)]
@@ -53,6 +55,8 @@ struct Scratch {
     key: Vec<u8>,
     value: Vec<u8>,
     other_key: Vec<u8>,
+    /// By plan.
+    sources: Vec<SourceBlock>,
 }
 
 /// One call's state.
@@ -107,10 +111,11 @@ impl Encoder {
                 _ => {}
             }
             let source = batch.info.schema();
-            let plan =
-                TablePlan::make(&self.options, table, &topic, source, &self.registry).await?;
+            let index = self.plans.len();
+            let plan = TablePlan::make(&self.options, table, (&topic, index), source, &self.registry)
+                .await?;
             self.topics.insert(topic, table.id.clone());
-            self.by_uid.insert(table.uid, self.plans.len());
+            self.by_uid.insert(table.uid, index);
             self.plans.push(plan);
         }
         if self.messages.is_none() && batch.events.iter().any(|event| event.op == Op::Message) {
@@ -197,20 +202,26 @@ impl Pressed<'_> {
         let (plan, topic) = self.table(call, event.table)?;
         let table = &call.batch.tables[event.table as usize];
         call.rows.load(call.batch, table, event)?;
-        call.rows.source.clear();
-        call.batch.info.values(&table.id, &event.origin, &mut call.rows.source);
         let transaction = if self.options.transactions {
             transactions.block(event, &table.id)
         } else {
             Value::Null
         };
-        let row = Row { plan, topic, transaction: &transaction, event };
-        let emitted = match event.op {
+        let index = plan.index;
+        if scratch.sources.len() <= index {
+            scratch.sources.resize_with(index + 1, SourceBlock::default);
+        }
+        let mut source = std::mem::take(&mut scratch.sources[index]);
+        let loaded =
+            source.load(plan, call.batch, &table.id, &event.origin, &mut call.rows.source);
+        let row = Row { plan, topic, transaction: &transaction, source: &source, event };
+        let emitted = loaded.and_then(|()| match event.op {
             Op::Update if call.rows.key_changed(&plan.key_columns) => {
                 self.moved(call, &row, scratch)
             }
             _ => self.plain(call, &row, scratch),
-        };
+        });
+        scratch.sources[index] = source;
         emitted.map_err(|fault| explain(&fault, plan, &table.id))
     }
 
@@ -387,6 +398,7 @@ struct Row<'r, 'v> {
     plan: &'r TablePlan,
     topic: TopicHandle,
     transaction: &'r Value<'v>,
+    source: &'r SourceBlock,
     event: &'r ChangeEvent,
 }
 
@@ -421,7 +433,7 @@ impl Row<'_, '_> {
             &[
                 before,
                 after,
-                Part::Row(source),
+                self.source.part(source),
                 Part::One(self.transaction),
                 Part::One(&op),
                 Part::One(&Value::Int(clock.ms())),

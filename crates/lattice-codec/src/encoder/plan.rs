@@ -22,6 +22,8 @@ use crate::{
 
 /// How one table's records are written.
 pub(super) struct TablePlan {
+    /// Its place among the encoder's plans.
+    pub(super) index: usize,
     pub(super) topic: String,
     pub(super) columns: Vec<Arc<str>>,
     pub(super) key_columns: Vec<usize>,
@@ -34,7 +36,7 @@ impl TablePlan {
     pub(super) async fn make(
         options: &EncoderOptions,
         table: &TableSchema,
-        topic: &str,
+        (topic, index): (&str, usize),
         source: &Arc<Schema>,
         registry: &Arc<dyn SchemaRegistry>,
     ) -> Result<Self> {
@@ -51,6 +53,7 @@ impl TablePlan {
         let key_columns =
             table.key.iter().copied().filter(|index| *index < table.columns.len()).collect();
         Ok(Self {
+            index,
             topic: topic.to_owned(),
             columns: table.columns.iter().map(|column| Arc::clone(&column.name)).collect(),
             key_columns,

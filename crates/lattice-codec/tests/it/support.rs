@@ -87,6 +87,14 @@ impl SourceInfo for Block {
         out.push(origin.tx_id.map_or(Value::Null, |id| Value::Int(id.cast_signed())));
         out.push(origin.lsn.map_or(Value::Null, |lsn| Value::Int(lsn.cast_signed())));
     }
+
+    fn event_fields(&self) -> &[usize] {
+        &[4]
+    }
+
+    fn event_values<'a>(&'a self, origin: &'a Origin, out: &mut Vec<Value<'a>>) {
+        out.push(origin.lsn.map_or(Value::Null, |lsn| Value::Int(lsn.cast_signed())));
+    }
 }
 
 fn source_schema() -> Arc<Schema> {
