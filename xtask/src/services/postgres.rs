@@ -20,22 +20,23 @@ pub(crate) struct Server {
 }
 
 /// Slots and senders for many tests at once; the rest keeps it small and its failures quick to see.
-const SETTINGS: &str = "
-listen_addresses = '127.0.0.1'
-unix_socket_directories = ''
-wal_level = logical
-max_replication_slots = 60
-max_wal_senders = 60
-max_connections = 200
-max_slot_wal_keep_size = 8GB
-wal_sender_timeout = 30s
-track_commit_timestamp = on
-shared_buffers = 64MB
-ssl = on
-ssl_cert_file = 'server.crt'
-ssl_key_file = 'server.key'
-ssl_ca_file = 'ca.crt'
-";
+const SETTINGS: &[(&str, &str)] = &[
+    ("listen_addresses", "127.0.0.1"),
+    ("unix_socket_directories", ""),
+    ("wal_level", "logical"),
+    ("max_replication_slots", "60"),
+    ("max_wal_senders", "60"),
+    ("max_connections", "200"),
+    ("max_prepared_transactions", "10"),
+    ("max_slot_wal_keep_size", "8GB"),
+    ("wal_sender_timeout", "30s"),
+    ("track_commit_timestamp", "on"),
+    ("shared_buffers", "64MB"),
+    ("ssl", "on"),
+    ("ssl_cert_file", "server.crt"),
+    ("ssl_key_file", "server.key"),
+    ("ssl_ca_file", "ca.crt"),
+];
 
 impl Server {
     /// A superuser's URL of one database.
@@ -56,6 +57,10 @@ impl Server {
         }
         let mut server = self.as_user(tied, "postgres");
         server.arg("-D").arg(&data).args(["-p", &self.port.to_string()]);
+        // At every start, so that clusters that were made before a setting have it too.
+        for (name, value) in SETTINGS {
+            server.arg("-c").arg(format!("{name}={value}"));
+        }
         let mut child = process::start(server, &self.folder, self.port)?;
         process::wait_ready(&mut child, &self.folder, || {
             let mut asking = Command::new("psql");
@@ -98,9 +103,6 @@ impl Server {
                 .context("protect the key")?;
             self.give(&[&copy])?;
         }
-        let settings = data.join("postgresql.conf");
-        let text = fs::read_to_string(&settings).context("read postgresql.conf")? + SETTINGS;
-        fs::write(&settings, text).context("write postgresql.conf")?;
         fs::rename(data, finished).context("put the finished cluster in its place")
     }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use lattice_core::{
     ErrorKind,
-    event::{Notice, NoticeKind, Op},
+    event::{Notice, NoticeKind, Op, SnapshotMarker},
     schema::{Field, Schema, Type},
     value::Value,
 };
@@ -287,4 +287,27 @@ fn an_unknown_converter_is_named_with_what_was_meant() {
     let error = lattice_codec::EncoderOptions::from_config("c", 0, &config).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.chain().contains("did you mean \"io.confluent.connect.avro.AvroConverter\""));
+}
+
+#[tokio::test]
+async fn what_a_transaction_s_events_share_is_told_apart_from_what_they_do_not() {
+    for extra in [&[][..], JSON] {
+        let registry = Arc::new(Registry::default());
+        let row = |id| (Op::Create, None, Some(vec![Value::Int(id)]));
+        let mut batch = batch("t", vec![("id", int())], vec![0], (0..6).map(row).collect());
+        // Three of one transaction, of which one without an LSN; two of the next; a snapshot's.
+        let origins = [(7, Some(1)), (7, Some(70_000)), (7, None), (8, Some(2)), (8, Some(3))];
+        for (event, (tx_id, lsn)) in batch.events.iter_mut().zip(origins) {
+            (event.origin.tx_id, event.origin.lsn) = (Some(tx_id), lsn);
+        }
+        batch.events[4].origin.ts_us += 5_000_000;
+        batch.events[5].origin.snapshot = SnapshotMarker::Last;
+        let records = encode(&registry, &config(extra), &batch).await.unwrap();
+        let decoded = decode(&registry, &config(extra), &records).await;
+        assert!(decoded.errors.is_empty(), "{:?}", decoded.errors);
+        assert_eq!(decoded.batch.events.len(), 6);
+        for (read, sent) in decoded.batch.events.iter().zip(&batch.events) {
+            assert_eq!(read.origin, sent.origin);
+        }
+    }
 }
