@@ -72,7 +72,7 @@ impl Stream {
         let Start { settings, replication, tables, offset, info, context } = start;
         let from = offset.commit_lsn.unwrap_or(0);
         let command = command(&settings, replication.version(), from);
-        let (read, write, rest) = replication.start_replication(&command).await?;
+        let halves = replication.start_replication(&command).await?;
         let confirmed = Arc::new(AtomicU64::new(from));
         let received = Arc::new(AtomicU64::new(from));
         let wake = Arc::new(Notify::new());
@@ -80,8 +80,9 @@ impl Stream {
         let budget = context.buffer_bytes.clamp(1 << 20, Semaphore::MAX_PERMITS.min(1 << 30));
         let assembler = assemble::Assembler::new(&settings, tables, offset, info, &context);
         let reader = reader::Reader {
-            half: read,
-            buffer: rest,
+            half: halves.read,
+            pace: halves.pace,
+            buffer: halves.rest,
             at: 0,
             assembler,
             received: Arc::clone(&received),
@@ -100,7 +101,7 @@ impl Stream {
         });
         let interval = settings.status_interval;
         let (flushed, waker) = (Arc::clone(&confirmed), Arc::clone(&wake));
-        tasks.spawn(report::run(write, interval, received, flushed, waker));
+        tasks.spawn(report::run(halves.write, interval, received, flushed, waker));
         Ok(Self { batches, confirmed, wake, _tasks: tasks })
     }
 

@@ -112,8 +112,9 @@ impl Encoder {
             }
             let source = batch.info.schema();
             let index = self.plans.len();
-            let plan = TablePlan::make(&self.options, table, (&topic, index), source, &self.registry)
-                .await?;
+            let plan =
+                TablePlan::make(&self.options, table, (&topic, index), source, &self.registry)
+                    .await?;
             self.topics.insert(topic, table.id.clone());
             self.by_uid.insert(table.uid, index);
             self.plans.push(plan);
@@ -212,8 +213,7 @@ impl Pressed<'_> {
             scratch.sources.resize_with(index + 1, SourceBlock::default);
         }
         let mut source = std::mem::take(&mut scratch.sources[index]);
-        let loaded =
-            source.load(plan, call.batch, &table.id, &event.origin, &mut call.rows.source);
+        let loaded = source.load(plan, call.batch, &table.id, &event.origin, &mut call.rows.source);
         let row = Row { plan, topic, transaction: &transaction, source: &source, event };
         let emitted = loaded.and_then(|()| match event.op {
             Op::Update if call.rows.key_changed(&plan.key_columns) => {

@@ -4,11 +4,13 @@
 mod auth;
 mod error;
 mod socket;
+mod tcp;
 mod tls;
 
 use std::time::Duration;
 
 use bytes::BytesMut;
+use futures_util::FutureExt;
 use lattice_core::{Error, Result, secret::Secret};
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,6 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 pub use error::server_error;
 pub(crate) use error::{LOST_SLOT, sqlstate};
 pub use socket::{ReadHalf, Socket, WriteHalf};
+pub use tcp::{Pace, Tcp};
 
 use crate::protocol::{backend, backend::Frame};
 
@@ -68,16 +71,35 @@ pub enum Purpose {
     Replication,
 }
 
+/// A connection that has become a replication stream.
+#[derive(Debug)]
+pub struct Halves {
+    /// What comes from the server.
+    pub read: ReadHalf,
+    /// What goes to it.
+    pub write: WriteHalf,
+    /// How `read` reads.
+    pub pace: Pace,
+    /// What was read already.
+    pub rest: BytesMut,
+}
+
 /// A row of a simple query: texts, `None` for NULL.
 pub type Row = Vec<Option<String>>;
 
 /// Reads are at least this large, so that a busy stream costs few system calls.
 pub const READ_BYTES: usize = 512 << 10;
 
+/// How long `COPY` may gather bytes before they are looked at again.
+const COPY_PAUSE: Duration = Duration::from_millis(1);
+
 /// A connection. Dropping it closes the socket; the server then ends its side.
 #[derive(Debug)]
 pub struct Connection {
     socket: Socket,
+    pace: Pace,
+    /// Between `COPY` and its end.
+    copying: bool,
     buffer: BytesMut,
     at: usize,
     version: u32,
@@ -106,6 +128,8 @@ impl Connection {
     async fn open_now(target: &Target, purpose: Purpose) -> Result<Self> {
         let socket = tls::connect(target).await?;
         let mut connection = Self {
+            pace: socket.pace(),
+            copying: false,
             socket,
             buffer: BytesMut::new(),
             at: 0,
@@ -161,11 +185,31 @@ impl Connection {
                 self.at = 0;
             }
             self.buffer.reserve(64 << 10);
-            let read = self.socket.read_buf(&mut self.buffer).await;
+            let read = if self.copying {
+                self.read_copy().await
+            } else {
+                self.socket.read_buf(&mut self.buffer).await
+            };
             if read.map_err(|error| self.lost(error))? == 0 {
                 return Err(self.lost(std::io::ErrorKind::UnexpectedEof.into()));
             }
         }
+    }
+
+    /// Reads on our own clock while rows come: the server sends them in small packets, and a
+    /// wake-up each would cost both sides more than the rows.
+    async fn read_copy(&mut self) -> std::io::Result<usize> {
+        self.pace.set(true);
+        for pause in [Some(COPY_PAUSE), None] {
+            if let Some(read) = self.socket.read_buf(&mut self.buffer).now_or_never() {
+                return read;
+            }
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+            }
+        }
+        self.pace.set(false);
+        self.socket.read_buf(&mut self.buffer).await
     }
 
     fn body(&self, frame: Frame) -> &[u8] {
@@ -227,7 +271,10 @@ impl Connection {
         loop {
             let frame = self.receive().await?;
             match frame.tag {
-                b'H' => return Ok(()),
+                b'H' => {
+                    self.copying = true;
+                    return Ok(());
+                }
                 b'E' => {
                     let error = server_error(self.body(frame), "copy a table");
                     self.until_ready().await?;
@@ -241,7 +288,16 @@ impl Connection {
 
     /// Hands the rows that have come to `each`, waiting for at least one. False: there are no
     /// more, and the connection is ready for the next statement.
-    pub async fn copy_rows(&mut self, mut each: impl FnMut(&[u8])) -> Result<bool> {
+    pub async fn copy_rows(&mut self, each: impl FnMut(&[u8])) -> Result<bool> {
+        let more = self.next_rows(each).await;
+        if !matches!(more, Ok(true)) {
+            self.copying = false;
+            self.pace.set(false);
+        }
+        more
+    }
+
+    async fn next_rows(&mut self, mut each: impl FnMut(&[u8])) -> Result<bool> {
         loop {
             let frame = self.receive().await?;
             match frame.tag {
@@ -276,10 +332,7 @@ impl Connection {
 
     /// Starts the replication stream; the connection then is nothing but that stream, given as
     /// its two halves and what was read already.
-    pub async fn start_replication(
-        mut self,
-        command: &str,
-    ) -> Result<(ReadHalf, WriteHalf, BytesMut)> {
+    pub async fn start_replication(mut self, command: &str) -> Result<Halves> {
         self.send(|out| frontend::query(command, out)).await?;
         loop {
             let frame = self.receive().await?;
@@ -293,8 +346,8 @@ impl Connection {
             }
         }
         let rest = self.buffer.split_off(self.at);
-        let (read, write) = self.socket.split();
-        Ok((read, write, rest))
+        let (read, write) = tokio::io::split(self.socket);
+        Ok(Halves { read, write, pace: self.pace, rest })
     }
 
     /// Says good-bye.

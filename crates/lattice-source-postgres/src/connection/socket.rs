@@ -1,57 +1,38 @@
 //! A plain or an encrypted socket.
 
 use std::{
+    io,
     pin::Pin,
     task::{Context, Poll},
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
-    net::tcp::{OwnedReadHalf, OwnedWriteHalf},
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
+
+use super::tcp::{Pace, Tcp};
 
 /// A socket.
 #[derive(Debug)]
 pub enum Socket {
     /// As it is.
-    Plain(TcpStream),
+    Plain(Tcp),
     /// Encrypted.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Tcp>>),
 }
 
 /// What is read from.
-#[derive(Debug)]
-pub enum ReadHalf {
-    /// As it is.
-    Plain(OwnedReadHalf),
-    /// Encrypted.
-    Tls(tokio::io::ReadHalf<TlsStream<TcpStream>>),
-}
+pub type ReadHalf = tokio::io::ReadHalf<Socket>;
 
 /// What is written to.
-#[derive(Debug)]
-pub enum WriteHalf {
-    /// As it is.
-    Plain(OwnedWriteHalf),
-    /// Encrypted.
-    Tls(tokio::io::WriteHalf<TlsStream<TcpStream>>),
-}
+pub type WriteHalf = tokio::io::WriteHalf<Socket>;
 
 impl Socket {
-    /// Both directions on their own.
+    /// What chooses how it reads.
     #[must_use]
-    pub fn split(self) -> (ReadHalf, WriteHalf) {
+    pub fn pace(&self) -> Pace {
         match self {
-            Self::Plain(stream) => {
-                let (read, write) = stream.into_split();
-                (ReadHalf::Plain(read), WriteHalf::Plain(write))
-            }
-            Self::Tls(stream) => {
-                let (read, write) = tokio::io::split(*stream);
-                (ReadHalf::Tls(read), WriteHalf::Tls(write))
-            }
+            Self::Plain(tcp) => tcp.pace(),
+            Self::Tls(tls) => tls.get_ref().0.pace(),
         }
     }
 }
@@ -61,7 +42,7 @@ impl AsyncRead for Socket {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_read(context, buffer),
@@ -69,55 +50,29 @@ impl AsyncRead for Socket {
     }
 }
 
-impl AsyncRead for ReadHalf {
-    fn poll_read(
+impl AsyncWrite for Socket {
+    fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(context),
         }
     }
 }
-
-macro_rules! write_through {
-    ($name:ident, $tls:ident => $inner:expr) => {
-        impl AsyncWrite for $name {
-            fn poll_write(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-                bytes: &[u8],
-            ) -> Poll<std::io::Result<usize>> {
-                match self.get_mut() {
-                    Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-                    Self::Tls($tls) => Pin::new($inner).poll_write(context, bytes),
-                }
-            }
-
-            fn poll_flush(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-            ) -> Poll<std::io::Result<()>> {
-                match self.get_mut() {
-                    Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-                    Self::Tls($tls) => Pin::new($inner).poll_flush(context),
-                }
-            }
-
-            fn poll_shutdown(
-                self: Pin<&mut Self>,
-                context: &mut Context<'_>,
-            ) -> Poll<std::io::Result<()>> {
-                match self.get_mut() {
-                    Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-                    Self::Tls($tls) => Pin::new($inner).poll_shutdown(context),
-                }
-            }
-        }
-    };
-}
-
-write_through!(Socket, stream => stream.as_mut());
-write_through!(WriteHalf, stream => stream);

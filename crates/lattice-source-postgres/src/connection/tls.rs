@@ -19,7 +19,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{SslMode, Target, socket::Socket};
+use super::{SslMode, Target, socket::Socket, tcp::Tcp};
 
 pub(super) async fn connect(target: &Target) -> Result<Socket> {
     let address = (target.host.as_str(), target.port);
@@ -27,7 +27,7 @@ pub(super) async fn connect(target: &Target) -> Result<Socket> {
         TcpStream::connect(address).await.map_err(|error| unreachable(target, error))?;
     stream.set_nodelay(true).map_err(|error| unreachable(target, error))?;
     if target.ssl_mode == SslMode::Disable {
-        return Ok(Socket::Plain(stream));
+        return plain(target, stream);
     }
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
@@ -35,7 +35,7 @@ pub(super) async fn connect(target: &Target) -> Result<Socket> {
     let answer = stream.read_u8().await.map_err(|error| unreachable(target, error))?;
     match answer {
         b'S' => encrypt(target, stream).await,
-        b'N' if target.ssl_mode == SslMode::Prefer => Ok(Socket::Plain(stream)),
+        b'N' if target.ssl_mode == SslMode::Prefer => plain(target, stream),
         b'N' => Err(Error::config(format!(
             "the server at {}:{} does not offer TLS, but \"database.sslmode\" asks for it",
             target.host, target.port
@@ -47,6 +47,10 @@ pub(super) async fn connect(target: &Target) -> Result<Socket> {
         ))
         .with_remedy("check \"database.hostname\" and \"database.port\"")),
     }
+}
+
+fn plain(target: &Target, stream: TcpStream) -> Result<Socket> {
+    Tcp::new(stream).map(Socket::Plain).map_err(|error| unreachable(target, error))
 }
 
 fn unreachable(target: &Target, error: std::io::Error) -> Error {
@@ -64,6 +68,7 @@ async fn encrypt(target: &Target, stream: TcpStream) -> Result<Socket> {
         Error::config(format!("\"{}\" is not a host name", target.host)).with_source(error)
     })?;
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    let stream = Tcp::new(stream).map_err(|error| unreachable(target, error))?;
     let encrypted = connector.connect(name, stream).await.map_err(|error| {
         let certificate = error.to_string().contains("certificate");
         let message = format!("encrypt the connection to {}:{}", target.host, target.port);

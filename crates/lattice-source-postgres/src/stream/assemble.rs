@@ -135,6 +135,11 @@ impl Assembler {
         self.events.len() >= self.max_events
     }
 
+    /// How long ago the last event was committed. Units: µs.
+    pub(super) fn behind_us(&self) -> i64 {
+        self.events.last().map_or(0, |event| now_us() - event.origin.ts_us)
+    }
+
     pub(super) fn has_moved(&self) -> bool {
         self.moved
     }

@@ -22,7 +22,7 @@ use super::{
     assemble::{Assembler, Step},
 };
 use crate::{
-    connection::{READ_BYTES, ReadHalf, malformed, server_error},
+    connection::{Pace, READ_BYTES, ReadHalf, malformed, server_error},
     protocol::{
         backend::{self, DATA_HEADER, Replication},
         pgoutput,
@@ -34,10 +34,13 @@ const BATCH_BYTES: usize = 2 << 20;
 
 /// How long a small batch waits for more: the walsender sends row by row, and a batch a row
 /// would cost more than it saves.
-const LINGER: Duration = Duration::from_millis(2);
+const LINGER: Duration = Duration::from_millis(3);
 
-/// How long a batch waits that fills quickly.
+/// How long a batch waits that fills quickly, or whose changes are late anyway.
 const BUSY_LINGER: Duration = Duration::from_millis(20);
+
+/// Changes that were committed this long ago are late: throughput counts, not the next few ms.
+const LATE_US: i64 = 250_000;
 
 /// A batch that has this much after [`LINGER`] fills quickly.
 const BUSY_BYTES: usize = 16 << 10;
@@ -50,6 +53,7 @@ const EVENT_BYTES: usize = 160;
 
 pub(super) struct Reader {
     pub(super) half: ReadHalf,
+    pub(super) pace: Pace,
     pub(super) buffer: BytesMut,
     /// Everything before it is in the batch or done with.
     pub(super) at: usize,
@@ -79,7 +83,8 @@ impl Reader {
                 continue;
             }
             if let (Some(since), false) = (started, full) {
-                let linger = if self.at < BUSY_BYTES { LINGER } else { BUSY_LINGER };
+                let busy = self.at >= BUSY_BYTES || self.assembler.behind_us() > LATE_US;
+                let linger = if busy { BUSY_LINGER } else { LINGER };
                 if since.elapsed() < linger {
                     tokio::time::sleep(LINGER).await;
                     if self.read_ready()? {
@@ -105,6 +110,7 @@ impl Reader {
     /// Takes what the socket has, without waiting. False: it has nothing.
     fn read_ready(&mut self) -> Result<bool> {
         self.make_room();
+        self.pace.set(true);
         match self.half.read_buf(&mut self.buffer).now_or_never() {
             Some(read) => check(read).map(|()| true),
             None => Ok(false),
@@ -114,6 +120,7 @@ impl Reader {
     /// Waits for bytes, or for the time when a position or a heartbeat is due.
     async fn wait(&mut self) -> Result<()> {
         self.make_room();
+        self.pace.set(false);
         let mut patience = if self.assembler.has_moved() { IDLE_POSITION } else { Duration::MAX };
         if !self.heartbeat.is_zero() {
             patience = patience.min(self.heartbeat);

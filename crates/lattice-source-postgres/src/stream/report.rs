@@ -12,6 +12,9 @@ use tokio::{io::AsyncWriteExt, sync::Notify};
 
 use crate::connection::WriteHalf;
 
+/// Between two messages at least: a position for every batch would be more work than use.
+const GAP: Duration = Duration::from_millis(50);
+
 /// Between the Unix epoch and 2000-01-01. Units: µs.
 pub(super) const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
 
@@ -32,6 +35,7 @@ pub(super) async fn run(
         if write.write_all(&message).await.is_err() || write.flush().await.is_err() {
             return;
         }
+        tokio::time::sleep(GAP).await;
     }
 }
 
