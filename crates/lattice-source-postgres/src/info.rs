@@ -1,6 +1,6 @@
 //! The `source` block of events. Source: Debezium's `PostgresSourceInfoStructMaker`, 3.6.
 
-use std::{io::Write, sync::Arc};
+use std::sync::Arc;
 
 use lattice_core::{
     event::{Origin, SourceInfo, TableId},
@@ -96,24 +96,47 @@ impl SourceInfo for PostgresInfo {
     }
 }
 
-/// `["<last commit>","<this>"]`, on the stack: two LSNs of 20 digits fit.
+/// `["<last commit>","<this>"]`, without an allocation: two LSNs of 20 digits fit.
 fn sequence(origin: &Origin) -> Value<'static> {
-    let mut bytes = [0; 64];
-    let mut rest = bytes.as_mut_slice();
-    let last = match origin.last_commit_lsn {
-        Some(last) => write!(rest, "[\"{last}\","),
-        None => write!(rest, "[null,"),
-    };
-    let this = match origin.lsn {
-        Some(lsn) => write!(rest, "\"{lsn}\"]"),
-        None => write!(rest, "null]"),
-    };
-    let left = rest.len();
-    if last.is_err() || this.is_err() {
-        return Value::Null;
-    }
-    let text = bytes.get(..bytes.len() - left).and_then(|text| std::str::from_utf8(text).ok());
+    let mut line = Line { bytes: [0; 64], len: 0 };
+    line.push(b"[");
+    line.lsn(origin.last_commit_lsn);
+    line.push(b",");
+    line.lsn(origin.lsn);
+    line.push(b"]");
+    let text = line.bytes.get(..line.len).and_then(|text| std::str::from_utf8(text).ok());
     text.map_or(Value::Null, |text| Value::Text(Text::copied(text)))
+}
+
+/// A short text being written. By hand, since it is on the hot path.
+struct Line {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Line {
+    fn push(&mut self, text: &[u8]) {
+        if let Some(room) = self.bytes.get_mut(self.len..self.len + text.len()) {
+            room.copy_from_slice(text);
+            self.len += text.len();
+        }
+    }
+
+    /// In quotes, or `null`.
+    fn lsn(&mut self, lsn: Option<u64>) {
+        let Some(mut rest) = lsn else { return self.push(b"null") };
+        let mut digits = [b'"'; 22];
+        let mut at = digits.len() - 1;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(&digits[at - 1..]);
+    }
 }
 
 #[cfg(test)]
@@ -141,6 +164,9 @@ mod tests {
         assert_eq!(named("ts_ms"), Value::Int(1500));
         assert_eq!(named("snapshot"), Value::text("first"));
         assert_eq!(named("lsn"), Value::Int(24_023_128));
+        let ends = Origin { lsn: Some(0), last_commit_lsn: Some(u64::MAX), ..origin };
+        let text = Value::text("[\"18446744073709551615\",\"0\"]");
+        assert_eq!(sequence(&ends), text);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! on its own timer, so that a log that stalls never ends the connection.
 
 mod assemble;
+mod buffers;
 mod reader;
 mod report;
 mod reselect;
@@ -83,6 +84,7 @@ impl Stream {
             half: halves.read,
             pace: halves.pace,
             buffer: halves.rest,
+            buffers: buffers::Buffers::default(),
             at: 0,
             assembler,
             received: Arc::clone(&received),

@@ -4,7 +4,7 @@ use std::{collections::HashMap, mem, sync::Arc};
 
 use lattice_core::record::{Header, RecordRef, RecordSink, TopicHandle};
 
-use super::{Compression, HEADER_BYTES, RawBatch, partition_of_key, varint};
+use super::{Compression, HEADER_BYTES, RawBatch, partition_of_key, raw::Spares, varint};
 
 /// Where a batch is closed by default: large enough that the log's cost per batch vanishes and
 /// compression sees enough, small enough that a reader need not unpack much to get at one record.
@@ -22,6 +22,7 @@ pub struct BatchSetBuilder {
     closed_bytes: usize,
     open_bytes: usize,
     records: usize,
+    spares: Spares,
 }
 
 struct Topic {
@@ -59,6 +60,7 @@ impl BatchSetBuilder {
             closed_bytes: 0,
             open_bytes: 0,
             records: 0,
+            spares: Spares::default(),
         }
     }
 
@@ -87,7 +89,7 @@ impl BatchSetBuilder {
         let mut batches = mem::take(&mut self.closed);
         for topic in &mut self.topics {
             for partition in 0..topic.open.len() {
-                batches.extend(topic.close(partition, self.compression));
+                batches.extend(topic.close(partition, self.compression, &self.spares));
             }
         }
         (self.closed_bytes, self.open_bytes, self.records) = (0, 0, 0);
@@ -117,6 +119,9 @@ impl RecordSink for BatchSetBuilder {
         let partition = topic.choose(partition, record.key);
         let Some(open) = topic.open.get_mut(partition) else { return };
         let before = open.buffer.len();
+        if open.records == 0 {
+            open.buffer = self.spares.take();
+        }
         open.append(record);
         let after = open.buffer.len();
         self.records += 1;
@@ -124,7 +129,7 @@ impl RecordSink for BatchSetBuilder {
         if after >= self.max_batch_bytes || open.records == i32::MAX {
             self.open_bytes -= after;
             self.closed_bytes += after;
-            self.closed.extend(topic.close(partition, self.compression));
+            self.closed.extend(topic.close(partition, self.compression, &self.spares));
             topic.sticky = (partition + 1) % topic.partitions as usize;
         }
     }
@@ -145,7 +150,12 @@ impl Topic {
     }
 
     /// Takes a partition's batch, if it has records.
-    fn close(&mut self, partition: usize, compression: Compression) -> Option<RawBatch> {
+    fn close(
+        &mut self,
+        partition: usize,
+        compression: Compression,
+        spares: &Spares,
+    ) -> Option<RawBatch> {
         let open = self.open.get_mut(partition)?;
         if open.records == 0 {
             return None;
@@ -164,6 +174,7 @@ impl Topic {
             base_timestamp_ms: open.base_timestamp_ms,
             max_timestamp_ms: open.max_timestamp_ms,
             compression,
+            spares: spares.clone(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A closed batch: compresses it and writes its header.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use lattice_core::error::{Error, Result};
@@ -12,6 +12,30 @@ use super::{Compression, HEADER_BYTES, at};
 /// Zstandard's level: on change events, 1 costs a third of the default 3 and packs nearly as
 /// tightly.
 const ZSTD_LEVEL: i32 = 1;
+
+/// Buffers of a builder that were used up and wait to be used again: fresh memory would have to be
+/// cleared by the system for every batch.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Spares {
+    /// As many as are under way at once: one filled, one compressed, one that waits.
+    const MOST: usize = 3;
+    /// Larger ones are not kept. Units: bytes.
+    const LARGEST: usize = 4 << 20;
+
+    pub(super) fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give(&self, mut buffer: Vec<u8>) {
+        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.len() < Self::MOST && buffer.capacity() <= Self::LARGEST {
+            buffer.clear();
+            spares.push(buffer);
+        }
+    }
+}
 
 /// A batch of encoded records, not yet compressed. [`RawBatch::compress`] needs only CPU, so it
 /// can run on another thread than the encoding.
@@ -25,6 +49,8 @@ pub struct RawBatch {
     pub(super) base_timestamp_ms: i64,
     pub(super) max_timestamp_ms: i64,
     pub(super) compression: Compression,
+    /// Where `buffer` goes when it is compressed.
+    pub(super) spares: Spares,
 }
 
 impl RawBatch {
@@ -58,7 +84,10 @@ impl RawBatch {
     /// Errors: `Data` when the batch passes the format's 2 GiB.
     pub fn compress(self) -> Result<EncodedBatch> {
         let (bytes, codec) = match self.compressed()? {
-            Some(packed) => (packed, self.compression),
+            Some(packed) => {
+                self.spares.give(self.buffer);
+                (packed, self.compression)
+            }
             None => (self.buffer, Compression::None),
         };
         let header = Header {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use futures_util::FutureExt;
 use lattice_core::{Error, Result};
 use tokio::{
@@ -20,6 +20,7 @@ use tokio::{
 use super::{
     Delivered,
     assemble::{Assembler, Step},
+    buffers::Buffers,
 };
 use crate::{
     connection::{Pace, READ_BYTES, ReadHalf, malformed, server_error},
@@ -45,6 +46,9 @@ const LATE_US: i64 = 250_000;
 /// A batch that has this much after [`LINGER`] fills quickly.
 const BUSY_BYTES: usize = 16 << 10;
 
+/// A batch of this size takes its buffer with it; smaller ones share one. Units: bytes.
+const LARGE_BYTES: usize = 128 << 10;
+
 /// How often a position without events is handed over at most.
 const IDLE_POSITION: Duration = Duration::from_secs(1);
 
@@ -55,6 +59,7 @@ pub(super) struct Reader {
     pub(super) half: ReadHalf,
     pub(super) pace: Pace,
     pub(super) buffer: BytesMut,
+    pub(super) buffers: Buffers,
     /// Everything before it is in the batch or done with.
     pub(super) at: usize,
     pub(super) assembler: Assembler,
@@ -128,7 +133,10 @@ impl Reader {
         let patience = patience.min(Duration::from_secs(3600));
         match tokio::time::timeout(patience, self.half.read_buf(&mut self.buffer)).await {
             Ok(read) => check(read),
-            Err(_) => Ok(()),
+            Err(_) => {
+                self.buffers.forget();
+                Ok(())
+            }
         }
     }
 
@@ -195,9 +203,24 @@ impl Reader {
         Ok(end)
     }
 
+    /// What the batch's rows lie in.
+    fn take_data(&mut self) -> Bytes {
+        let at = std::mem::take(&mut self.at);
+        if at < LARGE_BYTES {
+            return self.buffer.split_to(at).freeze();
+        }
+        // The little that was read beyond the batch begins another buffer.
+        let mut next = self.buffers.take();
+        next.extend_from_slice(self.buffer.get(at..).unwrap_or(&[]));
+        let mut full = std::mem::replace(&mut self.buffer, next);
+        full.truncate(at);
+        let data = full.freeze();
+        self.buffers.remember(&data);
+        data
+    }
+
     async fn hand_over(&mut self) {
-        let data = self.buffer.split_to(self.at).freeze();
-        self.at = 0;
+        let data = self.take_data();
         let batch = self.assembler.take(data);
         let cost =
             (batch.data.len() + batch.events.len() * EVENT_BYTES).clamp(1, self.budget_bytes);
