@@ -18,6 +18,9 @@ use crate::config::Settings;
 /// Too many parts: the server wants fewer and larger inserts.
 pub(crate) const TOO_MANY_PARTS: u32 = 252;
 
+/// No server's code: its certificate was not accepted.
+const BAD_CERTIFICATE: u32 = u32::MAX;
+
 /// A longer statement goes before its data instead of into the URL: servers and proxies take URLs
 /// of 8 or 16 KiB, which a thousand columns fill. Units: bytes, before they are escaped.
 const LONGEST_IN_URL: usize = 4096;
@@ -151,6 +154,15 @@ impl Client {
     async fn send(&self, request: RequestBuilder, sql: &str) -> Result<String, Failure> {
         let url = &self.settings.url;
         let lost = |error: reqwest::Error| {
+            if is_certificate(&error) {
+                let error = Error::config(format!("the certificate of {url} is not accepted"))
+                    .with_remedy(
+                        "set ssl.ca.location to the file of the authority that signed it, and \
+                         hostname to a name that is in it",
+                    )
+                    .with_source(error.without_url());
+                return Failure { code: BAD_CERTIFICATE, error };
+            }
             let what = if error.is_timeout() { "no answer in time from" } else { "cannot reach" };
             let error = Error::transient(format!("{what} ClickHouse at {url}"))
                 .with_remedy("check hostname, port, ssl and that the server runs")
@@ -196,6 +208,24 @@ impl Client {
         };
         Failure { code, error }
     }
+}
+
+/// Whether a connection failed for the server's certificate, which does not pass by itself.
+fn is_certificate(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
+    while let Some(error) = cause {
+        // TLS errors come inside of I/O errors, which hide them from `source`.
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let tls = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        cause = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    false
 }
 
 /// A name of an attempt, by which it is found in the server's query log.

@@ -11,7 +11,7 @@ use lattice_core::{
 
 use crate::{
     client::{Client, literal, quoted},
-    config::{DATABASE, HOSTNAME, PASSWORD, Settings, USERNAME},
+    config::{DATABASE, HOSTNAME, PASSWORD, SSL_CA, Settings, USERNAME},
     profile::Profile,
     schema::{self, Fill, Plan, Shape, described},
     target::Target,
@@ -25,13 +25,14 @@ pub(crate) async fn validate(config: &Config) -> Vec<ConfigIssue> {
     };
     let client = match Client::new(Arc::clone(&settings)) {
         Ok(client) => client,
-        Err(error) => return vec![issue("ssl.ca.location", &error)],
+        Err(error) => return vec![issue(SSL_CA.name, &error)],
     };
     match check(config, &settings, &client).await {
         Ok(issues) => issues,
         Err(error) => {
             let key = match error.kind() {
                 ErrorKind::Auth => PASSWORD.name,
+                ErrorKind::Config if error.to_string().contains("certificate") => SSL_CA.name,
                 ErrorKind::Config => DATABASE.name,
                 ErrorKind::Transient | ErrorKind::Data | ErrorKind::Schema | ErrorKind::Fatal => {
                     HOSTNAME.name

@@ -26,6 +26,8 @@ mod proxy;
 #[cfg(feature = "services")]
 mod services;
 #[cfg(feature = "services")]
+mod tls;
+#[cfg(feature = "services")]
 mod wait;
 
 #[cfg(feature = "services")]
@@ -36,5 +38,6 @@ pub use self::{
     postgres::PostgresDatabase,
     proxy::TcpProxy,
     services::{ca_certificate, free_port, service},
+    tls::TlsFront,
     wait::{wait_for, wait_until},
 };

@@ -1,6 +1,6 @@
 //! The target database of a benchmark.
 
-use std::env;
+use std::{env, sync::LazyLock, time::Duration};
 
 use anyhow::{Context, Result, bail};
 
@@ -61,7 +61,15 @@ impl Drop for Target {
     }
 }
 
-/// An HTTP client that gives refusals as answers.
+/// An HTTP client that gives refusals as answers. Its connections are kept: making one for every
+/// question would be work for those who answer.
 pub(crate) fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder().http_status_as_error(false).build().into()
+    static AGENT: LazyLock<ureq::Agent> =
+        LazyLock::new(|| {
+            // Servers close idle connections after three seconds, some of them.
+            let idle = Duration::from_secs(1);
+            let config = ureq::Agent::config_builder().http_status_as_error(false);
+            config.max_idle_age(idle).build().into()
+        });
+    AGENT.clone()
 }

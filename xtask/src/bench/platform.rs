@@ -88,6 +88,13 @@ impl Platform {
         Ok(())
     }
 
+    /// Stops it and starts it again on the same data: what it used before is forgotten.
+    pub(crate) fn restart(&mut self) -> Result<()> {
+        self.stop()?;
+        self.start_again()?;
+        self.wait_ready()
+    }
+
     /// Stops it as a service manager does.
     pub(crate) fn stop(&mut self) -> Result<()> {
         Command::new("kill").arg(self.child.id().to_string()).status()?;
@@ -170,10 +177,19 @@ impl Platform {
 
     /// Waits until the topic holds `rows` records; fails when the connector does.
     pub(crate) fn wait_records(&self, source: &str, rows: u64) -> Result<()> {
-        // Answering costs the measured process half a millisecond of CPU: asked as often as for a
-        // latency, that would be in the figure. 50 ms are little beside a run of seconds.
-        let often = Duration::from_millis(50);
-        self.wait_every(often, source, "records in the topic", || Ok(self.records(source)? >= rows))
+        self.wait_slowly(source, "records in the topic", || Ok(self.records(source)? >= rows))
+    }
+
+    /// The same as [`Self::wait_for`] for a run of seconds: answering costs the measured process
+    /// half a millisecond of CPU, which would be in the figure if it were asked as often as for a
+    /// latency.
+    pub(crate) fn wait_slowly(
+        &self,
+        connector: &str,
+        what: &str,
+        done: impl FnMut() -> Result<bool>,
+    ) -> Result<()> {
+        self.wait_every(Duration::from_millis(50), connector, what, done)
     }
 
     /// Waits for a condition; fails as soon as the connector's task does.
@@ -193,10 +209,15 @@ impl Platform {
         what: &str,
         mut done: impl FnMut() -> Result<bool>,
     ) -> Result<()> {
+        let mut asked = Instant::now();
         ask(interval, Duration::from_secs(1800), what, || {
             if done()? {
                 return Ok(true);
             }
+            if asked.elapsed() < Duration::from_millis(200) {
+                return Ok(false);
+            }
+            asked = Instant::now();
             let status = self.call("GET", &format!("/connectors/{connector}/status"), None)?;
             if let Some(tasks) = status["tasks"].as_array()
                 && let Some(failed) = tasks.iter().find(|task| task["state"] == "FAILED")

@@ -22,10 +22,12 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     database.sql(TABLE)?;
     database.sql(&fill(1, rows))?;
     let target = Target::create("sink")?;
-    let platform = Platform::start("sink")?;
+    let mut platform = Platform::start("sink")?;
     platform.create_source("bench", &database, &[("slot.name", "bench_sink")])?;
     platform.wait_records("bench", rows)?;
     platform.delete("bench")?;
+    // The memory that is told is the sink's, not what the source needed.
+    platform.restart()?;
     let (mut ours, mut limit) = (Runs::default(), Runs::default());
     let mut blocks = Vec::new();
     for run in 0..=options.runs {
@@ -33,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
         let started = Instant::now();
         let name = format!("bench-sink-{run}");
         platform.create_sink(&name, "bench", &target)?;
-        platform.wait_for(&name, "rows in the target", || {
+        platform.wait_slowly(&name, "rows in the target", || {
             let count = target.query(&format!("select sum(rows) from system.parts where active and database = '{}' and table = 'bench.public.items'", target.name))?;
             Ok(count.parse().unwrap_or(0) >= rows)
         })?;

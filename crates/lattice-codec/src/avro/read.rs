@@ -30,12 +30,30 @@ pub(crate) enum Reader {
 }
 
 /// What is wrong with bytes or with a schema.
+///
+/// A pointer wide: with it a result of a number still comes back in registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Damage(pub(crate) String);
+pub(crate) struct Damage(Box<Reason>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Reason(String);
+
+impl Damage {
+    #[cold]
+    pub(crate) fn new(reason: String) -> Self {
+        Self(Box::new(Reason(reason)))
+    }
+
+    /// In words.
+    pub(crate) fn reason(&self) -> &str {
+        &self.0.0
+    }
+}
 
 impl From<&'static str> for Damage {
+    #[cold]
     fn from(reason: &'static str) -> Self {
-        Self(reason.to_owned())
+        Self::new(reason.to_owned())
     }
 }
 
@@ -164,9 +182,7 @@ impl Reader {
             Self::Bool => {
                 input.take(1)?;
             }
-            Self::Int | Self::Long | Self::Enum(_) => {
-                input.long()?;
-            }
+            Self::Int | Self::Long | Self::Enum(_) => input.skip_long()?,
             Self::Float => {
                 input.take(4)?;
             }
@@ -266,6 +282,7 @@ impl<'a> Input<'a> {
         self.rest.len()
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
             return Err(TOO_SHORT.into());
@@ -289,20 +306,48 @@ impl<'a> Input<'a> {
             self.rest = rest;
             return Ok(i64::from(byte >> 1) ^ -i64::from(byte & 1));
         }
-        let mut bits = 0_u64;
-        for (index, byte) in self.rest.iter().enumerate().take(10) {
-            bits |= u64::from(byte & 0x7f) << (7 * index);
-            if byte & 0x80 == 0 {
-                self.rest = &self.rest[index + 1..];
-                #[allow(clippy::cast_possible_wrap)] // zig-zag is a change of bits
-                return Ok((bits >> 1) as i64 ^ -((bits & 1) as i64));
+        self.long_number()
+    }
+
+    #[inline(never)]
+    fn long_number(&mut self) -> Result<i64> {
+        let length = self.varint_len()?;
+        let (number, rest) = self.rest.split_at(length);
+        let bits =
+            number.iter().rev().fold(0_u64, |bits, byte| (bits << 7) | u64::from(byte & 0x7f));
+        self.rest = rest;
+        #[allow(clippy::cast_possible_wrap)] // zig-zag is a change of bits
+        Ok((bits >> 1) as i64 ^ -((bits & 1) as i64))
+    }
+
+    /// Goes past a varint without reading it.
+    #[inline]
+    pub(crate) fn skip_long(&mut self) -> Result<()> {
+        if let [0..=0x7f, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok(());
+        }
+        let length = self.varint_len()?;
+        self.rest = &self.rest[length..];
+        Ok(())
+    }
+
+    /// How many bytes the varint here takes.
+    #[inline]
+    fn varint_len(&self) -> Result<usize> {
+        const LAST: u64 = 0x8080_8080_8080_8080;
+        if let Some(eight) = self.rest.first_chunk() {
+            // The first byte without its upper bit is the number's last.
+            let ends = !u64::from_le_bytes(*eight) & LAST;
+            if ends != 0 {
+                return Ok(ends.trailing_zeros() as usize / 8 + 1);
             }
         }
-        Err(if self.rest.len() < 10 {
-            TOO_SHORT.into()
-        } else {
-            "a number of too many bytes".into()
-        })
+        match self.rest.iter().take(10).position(|byte| byte & 0x80 == 0) {
+            Some(at) => Ok(at + 1),
+            None if self.rest.len() < 10 => Err(TOO_SHORT.into()),
+            None => Err("a number of too many bytes".into()),
+        }
     }
 
     fn int(&mut self) -> Result<i64> {
@@ -313,6 +358,7 @@ impl<'a> Input<'a> {
         Ok(number)
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let Ok(length) = usize::try_from(self.long()?) else {
             return Err("a negative length".into());
@@ -325,6 +371,7 @@ impl<'a> Input<'a> {
     }
 
     /// Whether an optional value is there.
+    #[inline]
     pub(crate) fn optional(&mut self, branch: u8) -> Result<bool> {
         match self.long()? {
             index if index == i64::from(branch) => Ok(true),

@@ -75,8 +75,8 @@ impl AvroPlan {
                 Step::After(branch) => part.after = self.row(&mut input, *branch, span)?,
                 Step::Op(reader) => {
                     let word = text_of(reader, &mut input)?.unwrap_or("");
-                    part.op =
-                        op(word).ok_or_else(|| Damage(format!("unknown operation \"{word}\"")))?;
+                    part.op = op(word)
+                        .ok_or_else(|| Damage::new(format!("unknown operation \"{word}\"")))?;
                 }
                 Step::Source(fields) => {
                     for (mark, reader) in fields {
@@ -88,7 +88,7 @@ impl AvroPlan {
             }
         }
         if input.left() > 0 {
-            return Err(Damage(format!("{} bytes follow the value", input.left())));
+            return Err(Damage::new(format!("{} bytes follow the value", input.left())));
         }
         if marks.deleted {
             part.op = Op::Delete;

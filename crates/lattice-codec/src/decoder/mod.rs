@@ -161,7 +161,7 @@ impl Decoder {
         let schema = Schema::parse(&text)
             .map_err(|error| Error::schema(format!("parse schema {id}")).with_source(error))?;
         AvroPlan::compile(&schema, &self.options.placeholder)
-            .map_err(|damage| Error::schema(format!("use schema {id}: {}", damage.0)))
+            .map_err(|damage| Error::schema(format!("use schema {id}: {}", damage.reason())))
     }
 
     fn record(
@@ -181,8 +181,11 @@ impl Decoder {
             ConverterConfig::Avro { .. } => {
                 let (id, plan, span) = self.avro(source, span, Side::Value, unknown)?;
                 let part = plan.locate(source.data, span).map_err(|damage| {
-                    Error::data(format!("the value's Avro bytes of schema {id}: {}", damage.0))
-                        .with_remedy("the record was not written with this schema, or is damaged")
+                    Error::data(format!(
+                        "the value's Avro bytes of schema {id}: {}",
+                        damage.reason()
+                    ))
+                    .with_remedy("the record was not written with this schema, or is damaged")
                 })?;
                 let table = self.tables.avro_row(source.topic, id, &plan, key.as_ref());
                 Ok(finish(part, table, key))

@@ -41,7 +41,7 @@ impl RowDecoder for SharedRow {
         {
             let value = reader.read(&mut input).map_err(|damage| {
                 let name = plan.columns.get(index).map_or("", |column| &column.name);
-                Error::data(format!("read column \"{name}\": {}", damage.0))
+                Error::data(format!("read column \"{name}\": {}", damage.reason()))
             })?;
             let unchanged = placeholder.as_ref().is_some_and(|placeholder| *placeholder == value);
             out.push(if unchanged { Value::Unchanged } else { value });

@@ -10,6 +10,7 @@ use lattice_core::{
     value::Value,
 };
 use lattice_sink_clickhouse::ClickHouseSink;
+use lattice_testkit::{TlsFront, ca_certificate};
 
 use crate::fixture::*;
 
@@ -152,6 +153,32 @@ async fn table_of_1600_columns_is_made_and_filled() {
         let sums = "SELECT count(), countIf(c1 = 'v'), countIf(c2 IS NULL), countIf(c1599 = 'v') FROM t_live";
         assert_eq!(sink.lines(sums).await, ["20\t20\t20\t20"], "{engine}");
     }
+}
+
+#[tokio::test]
+async fn server_is_reached_by_https_if_its_authority_is_known() {
+    let mut sink = Sink::with(MODERN, "https", &[("ssl", "true")]).await;
+    let front = TlsFront::start(sink.database.url()).await;
+    sink.config.set("port", front.port().to_string());
+    let write = || batch("t", &source(), 0, vec![create(1, vec![int(1), text("x")])]);
+
+    // The system does not know the authority of the tests; waiting will not change that.
+    let issues = ClickHouseSink.validate(&sink.config).await;
+    assert_eq!(issues[0].key, "ssl.ca.location", "{issues:?}");
+    let error = sink.try_write(write()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{}", error.chain());
+    assert!(error.chain().contains("certificate"), "{}", error.chain());
+    assert!(error.remedy().is_some_and(|remedy| remedy.contains("ssl.ca.location")));
+
+    sink.config.set("ssl.ca.location", "/no/such/file.pem");
+    let issues = ClickHouseSink.validate(&sink.config).await;
+    assert_eq!(issues[0].key, "ssl.ca.location", "{issues:?}");
+    assert!(issues[0].message.contains("/no/such/file.pem"), "{issues:?}");
+
+    sink.config.set("ssl.ca.location", ca_certificate().to_string_lossy());
+    assert!(ClickHouseSink.validate(&sink.config).await.is_empty());
+    sink.write(write()).await;
+    assert_eq!(sink.lines("SELECT id, v FROM t_live").await, ["1\tx"]);
 }
 
 #[tokio::test]
