@@ -39,6 +39,9 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Decoding less than this takes well under half a millisecond and is not worth another thread.
 const INLINE_BYTES: usize = 32 << 10;
 
+/// What an event costs beside its record's bytes.
+const EVENT_BYTES: usize = 160;
+
 /// How soon a sink without any partition looks again at the latest.
 const EMPTY_WAIT: Duration = Duration::from_millis(500);
 
@@ -82,6 +85,8 @@ impl Feed {
     /// Errors: `Config`.
     pub(crate) fn new(run: &TaskRun, decoder: Decoder) -> Result<Self> {
         let config = &run.config.config;
+        // A few pieces are enough to keep the sink busy; the rest of the task's bytes is the sink's.
+        let ahead = run.shared.config.task_bytes / 4;
         Ok(Self {
             log: Arc::clone(&run.shared.log),
             report: Arc::clone(&run.report),
@@ -93,8 +98,8 @@ impl Feed {
             tasks: run.tasks,
             from_latest: from_latest(config)?,
             refresh: run.shared.config.topic_refresh,
-            budget: Arc::new(Semaphore::new(run.shared.config.task_bytes)),
-            total: run.shared.config.task_bytes,
+            budget: Arc::new(Semaphore::new(ahead)),
+            total: ahead,
             positions: BTreeMap::new(),
             refreshed: None,
         })
@@ -143,7 +148,9 @@ impl Feed {
         }
         let topics: BTreeSet<_> = fed.next.iter().map(|(place, _)| &*place.topic).collect();
         self.topics.add(topics.into_iter()).await?;
-        let cost = usize::try_from(fed.bytes).unwrap_or(usize::MAX).clamp(1, self.total);
+        let bytes = usize::try_from(fed.bytes).unwrap_or(usize::MAX);
+        let events = fed.decoded.batch.events.len() * EVENT_BYTES;
+        let cost = bytes.saturating_add(events).clamp(1, self.total);
         fed.permit = tokio::select! {
             () = out.closed() => return Ok(false),
             permit = permit(&self.budget, Some(cost)) => Some(permit?),

@@ -20,7 +20,7 @@ use crate::{
     feed::{Fed, Feed},
     model::State,
     offsets,
-    report::Delivered,
+    report::{Delivered, now_ms},
     salvage::{Salvage, Stage},
     source::joined,
     task::TaskRun,
@@ -134,6 +134,9 @@ impl Delivery<'_> {
             .map(|(topic, partition, offset, error)| Rejected { topic, partition, offset, error })
             .collect();
         let events = decoded.batch.events.len() as u64;
+        if let Some((_, last)) = next.last() {
+            tracing::trace!(events, bytes, age_ms = now_ms() - last.timestamp_ms, "records taken");
+        }
         let status = match events {
             0 => None,
             _ => Some(task.write(decoded.batch).await?),

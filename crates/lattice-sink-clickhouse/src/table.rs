@@ -75,6 +75,7 @@ impl Table {
         let target =
             Target::read(&context.client, &context.profile, database, &self.rules.table).await?;
         self.plans.clear();
+        self.pile.forget_ready();
         if let Some(target) = &target {
             self.rules.replaces = target.replaces;
             self.rules.versioned = target.replaces && target.version.is_some();

@@ -145,9 +145,17 @@ impl Task {
         if self.batches == 0 {
             return Ok(());
         }
+        let (rows, bytes) = writer.gathered();
         let loads = writer.seal();
         let context = Arc::clone(&self.context);
-        let write = tokio::spawn(async move { insert::write_all(&context, loads).await });
+        let waited_ms = self.since.map_or(0, |since| since.elapsed().as_millis());
+        let write = tokio::spawn(async move {
+            let begun = Instant::now();
+            let written = insert::write_all(&context, loads).await;
+            let took_ms = begun.elapsed().as_millis();
+            tracing::debug!(rows, bytes, waited_ms, took_ms, ok = written.is_ok(), "write ended");
+            written
+        });
         self.writing = Some((write, std::mem::take(&mut self.batches)));
         self.since = None;
         self.begun = Some(Instant::now());

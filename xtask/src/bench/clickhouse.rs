@@ -64,12 +64,11 @@ impl Drop for Target {
 /// An HTTP client that gives refusals as answers. Its connections are kept: making one for every
 /// question would be work for those who answer.
 pub(crate) fn agent() -> ureq::Agent {
-    static AGENT: LazyLock<ureq::Agent> =
-        LazyLock::new(|| {
-            // Servers close idle connections after three seconds, some of them.
-            let idle = Duration::from_secs(1);
-            let config = ureq::Agent::config_builder().http_status_as_error(false);
-            config.max_idle_age(idle).build().into()
-        });
+    static AGENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
+        // Servers close idle connections after three seconds, some of them.
+        let idle = Duration::from_secs(1);
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        config.max_idle_age(idle).build().into()
+    });
     AGENT.clone()
 }

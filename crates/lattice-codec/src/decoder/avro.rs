@@ -9,7 +9,7 @@ use lattice_core::{
 use lattice_registry::avro::{Kind, NodeId, Record, Schema};
 
 use super::{convert::Part, row::AvroRow};
-use crate::avro::{Damage, Input, Reader, connect_schema};
+use crate::avro::{Damage, Hops, Input, Reader, connect_schema};
 
 /// How records of one schema are taken apart.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(super) struct AvroPlan {
     steps: Vec<Step>,
     /// Whether it is Debezium's envelope, and not a row itself.
     envelope: bool,
+    /// Past a row.
+    past_row: Hops,
     pub(super) row: Arc<AvroRow>,
 }
 
@@ -27,9 +29,41 @@ enum Step {
     Before(Option<u8>),
     After(Option<u8>),
     Op(Reader),
-    Source(Vec<(Mark, Reader)>),
     Note(Mark, Reader),
-    Skip(Reader),
+    Skip(Hops),
+}
+
+/// Steps under construction: what is gone past is gone past together.
+#[derive(Default)]
+struct Steps(Vec<Step>);
+
+impl Steps {
+    fn skip(&mut self, reader: Reader) {
+        if let Some(Step::Skip(hops)) = self.0.last_mut() {
+            hops.push(reader);
+            return;
+        }
+        let mut hops = Hops::default();
+        hops.push(reader);
+        self.0.push(Step::Skip(hops));
+    }
+
+    /// The fields of a record, by what they say about the origin.
+    fn marks(
+        &mut self,
+        schema: &Schema,
+        record: &Record,
+        mark: fn(&str) -> Mark,
+    ) -> Result<(), Damage> {
+        for field in &record.fields {
+            let reader = Reader::compile(schema, field.schema)?;
+            match mark(&field.name) {
+                Mark::Nothing => self.skip(reader),
+                mark => self.0.push(Step::Note(mark, reader)),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What a field says about the origin.
@@ -78,13 +112,8 @@ impl AvroPlan {
                     part.op = op(word)
                         .ok_or_else(|| Damage::new(format!("unknown operation \"{word}\"")))?;
                 }
-                Step::Source(fields) => {
-                    for (mark, reader) in fields {
-                        marks.note(*mark, reader, &mut input)?;
-                    }
-                }
                 Step::Note(mark, reader) => marks.note(*mark, reader, &mut input)?,
-                Step::Skip(reader) => reader.skip(&mut input)?,
+                Step::Skip(hops) => hops.skip(&mut input)?,
             }
         }
         if input.left() > 0 {
@@ -111,9 +140,7 @@ impl AvroPlan {
         }
         let position = |input: &Input<'_>| u32::try_from(input.left()).map(|left| span.len - left);
         let start = position(input).map_err(|_| "the record is too long")?;
-        for reader in &self.row.readers {
-            reader.skip(input)?;
-        }
+        self.past_row.skip(input)?;
         let end = position(input).map_err(|_| "the record is too long")?;
         Ok(Some(Span { start: span.start + start, len: end - start }))
     }
@@ -138,21 +165,20 @@ fn envelope(
     row: NodeId,
     placeholder: &[u8],
 ) -> Result<AvroPlan, Damage> {
-    let mut steps = Vec::with_capacity(record.fields.len());
+    let mut steps = Steps::default();
     for field in &record.fields {
         let same_row = row_node(schema, field.schema).filter(|(_, node)| *node == row);
-        steps.push(match (&*field.name, same_row) {
-            ("before", Some((branch, _))) => Step::Before(branch),
-            ("after", Some((branch, _))) => Step::After(branch),
-            ("op", _) => Step::Op(Reader::compile(schema, field.schema)?),
-            ("source", _) => match schema.kind(field.schema) {
-                Kind::Record(source) => Step::Source(marks(schema, source, mark_of_source)?),
-                _ => Step::Skip(Reader::compile(schema, field.schema)?),
-            },
-            _ => Step::Skip(Reader::compile(schema, field.schema)?),
-        });
+        let reader = || Reader::compile(schema, field.schema);
+        match (&*field.name, same_row, schema.kind(field.schema)) {
+            ("before", Some((branch, _)), _) => steps.0.push(Step::Before(branch)),
+            ("after", Some((branch, _)), _) => steps.0.push(Step::After(branch)),
+            ("op", ..) => steps.0.push(Step::Op(reader()?)),
+            ("source", _, Kind::Record(source)) => steps.marks(schema, source, mark_of_source)?,
+            _ => steps.skip(reader()?),
+        }
     }
-    Ok(AvroPlan { steps, envelope: true, row: row_of(schema, row, placeholder)? })
+    let (past_row, row) = row_of(schema, row, placeholder)?;
+    Ok(AvroPlan { steps: steps.0, envelope: true, past_row, row })
 }
 
 fn plain(
@@ -161,34 +187,20 @@ fn plain(
     record: &Record,
     placeholder: &[u8],
 ) -> Result<AvroPlan, Damage> {
-    let steps = marks(schema, record, mark_of_row)?;
-    let steps = steps.into_iter().map(|(mark, reader)| match mark {
-        Mark::Nothing => Step::Skip(reader),
-        mark => Step::Note(mark, reader),
-    });
-    let steps = steps.collect();
-    Ok(AvroPlan { steps, envelope: false, row: row_of(schema, root, placeholder)? })
+    let mut steps = Steps::default();
+    steps.marks(schema, record, mark_of_row)?;
+    let (past_row, row) = row_of(schema, root, placeholder)?;
+    Ok(AvroPlan { steps: steps.0, envelope: false, past_row, row })
 }
 
 /// A value that is no record: a row of one column.
 fn single(schema: &Schema, root: NodeId, placeholder: &[u8]) -> Result<AvroPlan, Damage> {
     let column = Column { name: "value".into(), schema: Arc::new(connect_schema(schema, root)?) };
     let readers = vec![Reader::compile(schema, root)?];
-    let steps = vec![Step::Skip(Reader::compile(schema, root)?)];
+    let mut steps = Steps::default();
+    steps.skip(Reader::compile(schema, root)?);
     let row = Arc::new(AvroRow::new(vec![column], readers, placeholder));
-    Ok(AvroPlan { steps, envelope: false, row })
-}
-
-fn marks(
-    schema: &Schema,
-    record: &Record,
-    mark: fn(&str) -> Mark,
-) -> Result<Vec<(Mark, Reader)>, Damage> {
-    record
-        .fields
-        .iter()
-        .map(|field| Ok((mark(&field.name), Reader::compile(schema, field.schema)?)))
-        .collect()
+    Ok(AvroPlan { steps: steps.0, envelope: false, past_row: Hops::default(), row })
 }
 
 fn mark_of_source(name: &str) -> Mark {
@@ -215,7 +227,13 @@ fn mark_of_row(name: &str) -> Mark {
     }
 }
 
-fn row_of(schema: &Schema, row: NodeId, placeholder: &[u8]) -> Result<Arc<AvroRow>, Damage> {
+fn row_of(
+    schema: &Schema,
+    row: NodeId,
+    placeholder: &[u8],
+) -> Result<(Hops, Arc<AvroRow>), Damage> {
+    let mut past_row = Hops::default();
+    past_row.push(Reader::compile(schema, row)?);
     let connect: ConnectSchema = connect_schema(schema, row)?;
     let Reader::Record(readers) = Reader::compile(schema, row)? else {
         return Err("a row that is no record".into());
@@ -225,7 +243,7 @@ fn row_of(schema: &Schema, row: NodeId, placeholder: &[u8]) -> Result<Arc<AvroRo
         .into_iter()
         .map(|field| Column { name: field.name, schema: field.schema })
         .collect();
-    Ok(Arc::new(AvroRow::new(columns, readers, placeholder)))
+    Ok((past_row, Arc::new(AvroRow::new(columns, readers, placeholder))))
 }
 
 pub(super) fn op(word: &str) -> Option<Op> {

@@ -76,6 +76,22 @@ impl Builder {
         })
     }
 
+    /// An empty builder of the same kind with room for what this has.
+    pub(super) fn another(&self) -> Self {
+        Self {
+            form: self.form.clone(),
+            nullable: self.nullable,
+            policy: self.policy,
+            nulls: Vec::with_capacity(self.nulls.len()),
+            // A little more: the next set is hardly ever of exactly this size.
+            data: Vec::with_capacity(self.data.len() + self.data.len() / 8),
+            children: self.children.iter().map(Self::another).collect(),
+            rows: 0,
+            mark: 0,
+            coerced: 0,
+        }
+    }
+
     /// Memory in use. Units: bytes.
     pub(crate) fn bytes(&self) -> usize {
         let children = self.children.iter().map(Self::bytes);

@@ -73,6 +73,19 @@ impl Open {
         Self { uid, plan, holes, columns, rows: Vec::new(), keys: HashSet::new() }
     }
 
+    /// An empty set of the same kind, with room for as many rows.
+    pub(super) fn another(&self) -> Self {
+        let column = |(at, fill, builder): &(usize, Fill, Builder)| (*at, *fill, builder.another());
+        Self {
+            uid: self.uid,
+            plan: Arc::clone(&self.plan),
+            holes: self.holes.clone(),
+            columns: self.columns.iter().map(column).collect(),
+            rows: Vec::with_capacity(self.rows.len() + self.rows.len() / 8),
+            keys: HashSet::new(),
+        }
+    }
+
     /// Whether it is of this structure and these holes.
     #[inline]
     pub(super) fn takes(&self, uid: u64, holes: &[usize]) -> bool {
@@ -113,6 +126,11 @@ impl Open {
         }
         self.rows.push(context.row.place);
         Ok(())
+    }
+
+    /// Whether it has no holes.
+    pub(super) fn is_plain(&self) -> bool {
+        self.holes.is_empty()
     }
 
     /// Memory in use. Units: bytes.

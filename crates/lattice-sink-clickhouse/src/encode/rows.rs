@@ -91,9 +91,18 @@ impl Pile {
         self.parts.push(Part::Truncate(version));
     }
 
+    /// Forgets what is made ready for rows like the last: they will be written otherwise.
+    pub(crate) fn forget_ready(&mut self) {
+        self.parts.retain(|part| !matches!(part, Part::Rows(open) if open.rows.is_empty()));
+    }
+
     /// Whether there is nothing to write or to tell.
     pub(crate) fn is_empty(&self) -> bool {
-        self.parts.is_empty() && self.rejected.is_empty()
+        self.rejected.is_empty()
+            && self.parts.iter().all(|part| match part {
+                Part::Rows(open) => open.rows.is_empty(),
+                Part::Delete(_) | Part::Truncate(_) => false,
+            })
     }
 
     /// Rows so far.
@@ -120,6 +129,11 @@ impl Pile {
     pub(crate) fn seal(&mut self) -> Sealed {
         let mut coerced = 0;
         let mut steps = Vec::with_capacity(self.parts.len());
+        // Under load the next set is like the last: its buffers need not grow step by step.
+        let next = match self.parts.last() {
+            Some(Part::Rows(open)) if open.is_plain() => Some(Part::Rows(Box::new(open.another()))),
+            _ => None,
+        };
         for part in self.parts.drain(..) {
             match part {
                 Part::Rows(open) => {
@@ -134,6 +148,7 @@ impl Pile {
         }
         let (rejected, bytes) =
             (std::mem::take(&mut self.rejected), std::mem::take(&mut self.bytes_read));
+        self.parts.extend(next);
         Sealed { steps, rejected, coerced, bytes }
     }
 

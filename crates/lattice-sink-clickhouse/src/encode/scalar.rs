@@ -36,32 +36,49 @@ pub(super) fn short(bytes: &[u8]) -> Option<i128> {
 /// Two little-endian halves, the high one first.
 pub(super) fn uuid(text: &[u8]) -> Option<[u8; 16]> {
     let mut bytes = [0; 16];
-    let mut digits = text.iter().filter(|byte| **byte != b'-');
-    for byte in &mut bytes {
-        let (high, low) = (digit(*digits.next()?), digit(*digits.next()?));
-        // Anything that is no digit has bits above the fourth.
-        if (high | low) > 0xF {
-            return None;
+    let bad = match <&[u8; 36]>::try_from(text) {
+        // As PostgreSQL and everyone writes them: 8-4-4-4-12 digits.
+        Ok(text) => {
+            const PAIRS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+            let digits = bytes.iter_mut().zip(PAIRS).fold(0, |bad, (byte, at)| {
+                let (high, low) = (digit(text[at]), digit(text[at + 1]));
+                *byte = high << 4 | low & 0xF;
+                bad | high | low
+            });
+            let dashes = [8, 13, 18, 23].iter().all(|at| text[*at] == b'-');
+            digits > 0xF || !dashes
         }
-        *byte = high << 4 | low;
-    }
-    if digits.next().is_some() {
-        return None;
-    }
+        Err(_) => {
+            let mut digits = text.iter().filter(|byte| **byte != b'-').map(|byte| digit(*byte));
+            let mut bad = 0;
+            for byte in &mut bytes {
+                let (high, low) = (digits.next()?, digits.next()?);
+                *byte = high << 4 | low & 0xF;
+                bad |= high | low;
+            }
+            bad > 0xF || digits.next().is_some()
+        }
+    };
     bytes[..8].reverse();
     bytes[8..].reverse();
-    Some(bytes)
+    (!bad).then_some(bytes)
 }
 
-/// A hexadecimal digit's number; 255: it is none.
+/// A hexadecimal digit's number; above 15: it is none.
 #[inline]
 fn digit(byte: u8) -> u8 {
-    match byte {
-        b'0'..=b'9' => byte - b'0',
-        b'a'..=b'f' => byte - b'a' + 10,
-        b'A'..=b'F' => byte - b'A' + 10,
-        _ => 0xFF,
-    }
+    const DIGITS: [u8; 256] = {
+        let mut digits = [0xFF; 256];
+        let mut number = 0;
+        while number < 16 {
+            let lower = b"0123456789abcdef"[number];
+            digits[lower as usize] = number as u8;
+            digits[lower.to_ascii_uppercase() as usize] = number as u8;
+            number += 1;
+        }
+        digits
+    };
+    DIGITS[usize::from(byte)]
 }
 
 #[cfg(test)]
