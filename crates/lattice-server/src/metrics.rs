@@ -1,5 +1,7 @@
 //! `/metrics`: Prometheus text, from the same snapshot that the console gets.
 
+mod jmx;
+
 use std::fmt::Write as _;
 
 use axum::{
@@ -25,6 +27,7 @@ pub(crate) async fn metrics(State(state): State<ServerState>) -> Answer<Response
     families.extend(tables(&snapshot));
     families.extend(gauges(&snapshot));
     families.extend(log(&state).await?);
+    families.extend(jmx::families(&state, &snapshot).await);
     let mut text = String::new();
     for family in families.iter().filter(|family| !family.samples.is_empty()) {
         write_family(&mut text, family);

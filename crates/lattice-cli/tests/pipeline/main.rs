@@ -3,6 +3,7 @@
 
 mod crashes;
 mod faults;
+mod metrics;
 mod pairs;
 
 use std::time::Duration;
