@@ -9,6 +9,7 @@ mod bench;
 mod command;
 mod demo;
 mod gate;
+mod parity;
 mod place;
 mod services;
 mod tidy;
@@ -25,6 +26,7 @@ const HELP: &str = "cargo x COMMAND
   tidy                      the rules of the house that no other tool checks
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
+  parity connect            record anew what the real Kafka Connect answers to the table of requests
   docs                      the API documentation of all crates, every link checked";
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("tidy", []) => tidy::command(),
         ("demo", []) => demo::run(),
         ("bench", rest) => bench::run(rest),
+        ("parity", [name]) => parity::command(name),
         ("docs", []) => gate::docs(),
         ("help" | "--help" | "-h", _) => {
             println!("{HELP}");

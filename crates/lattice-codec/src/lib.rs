@@ -12,6 +12,7 @@
 //! This room must not know: sockets, how topics are stored, or any concrete connector.
 
 mod avro;
+mod classes;
 mod decoder;
 mod encoder;
 mod envelope;
@@ -25,6 +26,7 @@ mod subject;
 mod text;
 mod writer;
 
+pub use classes::{ConverterClass, converters};
 pub use decoder::{Decoded, Decoder, FetchedRecords};
 pub use encoder::{EncodeError, Encoder};
 pub use keys::keys;

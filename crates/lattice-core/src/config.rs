@@ -121,6 +121,8 @@ pub struct Key {
     pub rule: Rule,
     /// Whether it has an effect.
     pub effect: Effect,
+    /// How wide its field is in forms (`NONE`, `SHORT`, `MEDIUM`, `LONG`); `None`: as its type suggests.
+    pub width: Option<&'static str>,
 }
 
 impl Key {
@@ -138,6 +140,7 @@ impl Key {
             doc,
             rule: Rule::Any,
             effect: Effect::Used,
+            width: None,
         }
     }
 
@@ -174,6 +177,13 @@ impl Key {
     #[must_use]
     pub const fn label(mut self, label: &'static str) -> Self {
         self.label = label;
+        self
+    }
+
+    /// With a width in forms.
+    #[must_use]
+    pub const fn width(mut self, width: &'static str) -> Self {
+        self.width = Some(width);
         self
     }
 

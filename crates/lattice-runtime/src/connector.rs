@@ -43,6 +43,8 @@ struct View {
     state: State,
     trace: Option<String>,
     tasks: Vec<Task>,
+    /// The configuration as it was resolved when the tasks were planned, and when that was.
+    resolved: Option<(Instant, Config)>,
 }
 
 struct Task {
@@ -66,6 +68,7 @@ impl Connector {
                 state: State::Unassigned,
                 trace: None,
                 tasks: Vec::new(),
+                resolved: None,
             }),
         }
     }
@@ -109,6 +112,7 @@ impl Connector {
             state: view.state,
             worker_id: worker_id.clone(),
             trace: view.trace.clone(),
+            version: self.shared.plugins.version(&view.config),
             tasks: view.tasks.iter().map(|task| task.report.status(worker_id)).collect(),
         }
     }
@@ -165,8 +169,36 @@ impl Connector {
                 self.set_state(state, None);
             }
             Err(error) => {
-                tracing::error!(connector = self.name, error = error.chain(), "connector failed");
-                self.set_state(State::Failed, Some(error.chain()));
+                let trace = self.shared.providers.secrets(&self.config()).masked(error.chain());
+                tracing::error!(connector = self.name, error = trace, "connector failed");
+                self.set_state(State::Failed, Some(trace));
+            }
+        }
+    }
+
+    /// Whether a config provider's values are to be read again and are others than those that the
+    /// tasks run with.
+    pub(crate) fn is_outdated(&self) -> bool {
+        let (raw, resolved) = {
+            let view = lock(&self.view);
+            (view.config.clone(), view.resolved.clone())
+        };
+        let Some(ttl) = self.shared.providers.ttl(&raw) else { return false };
+        let Some((since, before)) = resolved.filter(|(since, _)| since.elapsed() >= ttl) else {
+            return false;
+        };
+        match self.shared.providers.resolve(&raw) {
+            Ok(now) => {
+                if let Some((at, _)) = &mut lock(&self.view).resolved
+                    && *at == since
+                {
+                    *at = Instant::now();
+                }
+                now != before && raw.get("config.action.reload") != Some("none")
+            }
+            Err(error) => {
+                tracing::warn!(connector = self.name, error = error.chain(), "config provider");
+                false
             }
         }
     }
@@ -175,6 +207,7 @@ impl Connector {
         let raw = self.config();
         let plugin = self.shared.plugins.of(&raw)?;
         let config = self.shared.providers.resolve(&raw)?;
+        lock(&self.view).resolved = Some((Instant::now(), config.clone()));
         let max = usize::try_from(config.number(&keys::TASKS_MAX)?).unwrap_or(1);
         let tasks = match &plugin {
             Plugin::Source(source) => source.plan(&self.name, &config, max)?,
@@ -205,6 +238,7 @@ impl Connector {
             topics: Arc::clone(&self.topics),
             config,
             tasks,
+            secrets: self.shared.providers.secrets(&self.config()),
         };
         let handle = task::spawn(plugin.clone(), run);
         Task { report, config: shown, handle: Some(handle) }

@@ -11,9 +11,9 @@ use lattice_core::{
 
 use crate::{
     error::{WorkerError, WorkerResult},
-    model::{Definition, OffsetEntry, PluginInfo, Validation, WorkerSnapshot},
+    model::{Definition, OffsetEntry, PluginClass, PluginInfo, Validation, WorkerSnapshot},
     offsets,
-    plugins::Plugin,
+    plugins::{self, Plugin},
     preview,
     report::{lock, now_ms},
     validate,
@@ -34,11 +34,14 @@ impl Worker {
         self.get(name).map(|connector| connector.topics.list()).unwrap_or_default()
     }
 
-    /// Forgets a connector's active topics.
+    /// Forgets a connector's active topics; an unknown connector has none.
     ///
-    /// Errors: `NotFound`.
+    /// Errors: the log's own.
     pub async fn reset_topics(&self, name: &str) -> WorkerResult<()> {
-        Ok(self.find(name)?.topics.reset().await?)
+        match self.get(name) {
+            Some(connector) => Ok(connector.topics.reset().await?),
+            None => Ok(()),
+        }
     }
 
     /// A connector's offsets, in any state.
@@ -67,24 +70,24 @@ impl Worker {
     }
 
     /// Checks a configuration for the plugin `class` (class, simple name or alias), in Kafka
-    /// Connect's form.
+    /// Connect's form. `nulls`: keys that were given without a value.
     ///
-    /// Errors: `NotFound` for an unknown plugin; `BadRequest` when the configuration names
-    /// another class, or none.
-    pub async fn validate(&self, class: &str, config: Config) -> WorkerResult<Validation> {
-        let plugin = self.plugin(class)?;
-        let given = config.get("connector.class").unwrap_or_default();
-        if given.is_empty() {
-            return Err(WorkerError::BadRequest(
-                "Connector config contains no connector type".to_owned(),
-            ));
-        }
-        if !plugin.descriptor().is_called(given) {
+    /// Errors: `BadRequest` when the configuration names another class, an unknown one, or none.
+    pub async fn validate(
+        &self,
+        class: &str,
+        config: Config,
+        nulls: &[String],
+    ) -> WorkerResult<Validation> {
+        let plugin = self.0.shared.plugins.of(&config)?;
+        let asked = self.0.shared.plugins.find(class);
+        if asked.is_none_or(|asked| asked.descriptor().class != plugin.descriptor().class) {
+            let given = config.get("connector.class").unwrap_or_default();
             return Err(WorkerError::BadRequest(format!(
                 "Included connector type {given} does not match request type {class}"
             )));
         }
-        Ok(validate::validate(&plugin, &config, &self.0.shared).await)
+        Ok(validate::validate(&plugin, &config, nulls, &self.0.shared).await)
     }
 
     /// The whole preflight: everything that is wrong or worth knowing, with remedies. Changes
@@ -133,11 +136,31 @@ impl Worker {
         descriptors.map(|descriptor| PluginInfo { descriptor }).collect()
     }
 
-    /// The keys of a plugin: the connector's, the converters' and Kafka Connect's own.
+    /// The plugins that are no connectors.
+    #[must_use]
+    pub fn other_plugins(&self) -> Vec<PluginClass> {
+        plugins::others()
+    }
+
+    /// The keys of a plugin. A connector's: its own, the converters' and Kafka Connect's.
     ///
     /// Errors: `NotFound`.
     pub fn plugin_config(&self, class: &str) -> WorkerResult<Vec<Definition>> {
-        Ok(validate::definitions(&validate::keys_of(&self.plugin(class)?)))
+        if let Some(options) = plugins::options_of(class) {
+            return Ok(validate::definitions(&options));
+        }
+        // The connector's own come first here, and last in a validation.
+        let plugin = self.plugin(class)?;
+        let mut keys: Vec<_> = plugin.descriptor().keys().collect();
+        let own: Vec<_> = keys.iter().map(|key| key.name).collect();
+        keys.extend(validate::keys_of(&plugin).into_iter().filter(|key| !own.contains(&key.name)));
+        Ok(validate::definitions(&keys))
+    }
+
+    /// A connector plugin's version; `None`: it is no connector.
+    #[must_use]
+    pub fn plugin_version(&self, class: &str) -> Option<&'static str> {
+        Some(self.plugin(class).ok()?.descriptor().version)
     }
 
     /// A configuration with its secrets masked, by the keys of the connector it names.

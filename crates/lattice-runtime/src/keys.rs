@@ -8,6 +8,17 @@ const fn common(name: &'static str, kind: KeyType, doc: &'static str) -> Key {
     Key::new(name, kind, doc).group("Common")
 }
 
+const fn converter(name: &'static str, doc: &'static str) -> Key {
+    common(name, KeyType::Class, doc).importance(Importance::Low).width("SHORT")
+}
+
+const fn converter_version(name: &'static str) -> Key {
+    common(name, KeyType::String, "The version of the converter.")
+        .importance(Importance::Low)
+        .width("SHORT")
+        .ignored("this worker has one version of each converter")
+}
+
 const fn errors(name: &'static str, kind: KeyType, doc: &'static str) -> Key {
     Key::new(name, kind, doc).group("Error Handling")
 }
@@ -21,6 +32,7 @@ pub(crate) const TOLERANCE: Key = errors(
 )
 .default("none")
 .label("Error Tolerance")
+.width("SHORT")
 .rule(Rule::OneOf(&["none", "all"]));
 
 /// `errors.log.enable`
@@ -48,7 +60,8 @@ pub(crate) const DEAD_LETTER_HEADERS: Key = errors(
     "Whether dead letters get headers that say where they come from and what went wrong.",
 )
 .default("false")
-.label("Enable Error Context Headers");
+.label("Enable Error Context Headers")
+.width("MEDIUM");
 
 /// `errors.max.retries` (Debezium's)
 pub(crate) const MAX_RETRIES: Key = errors(
@@ -69,7 +82,20 @@ pub(crate) const RETRY_DELAY: Key = errors(
 )
 .default("30000")
 .label("Maximum Delay Between Retries for Errors")
+.width("MEDIUM")
 .rule(Rule::Range(1, i64::MAX));
+
+/// `errors.retry.timeout`
+pub(crate) const RETRY_TIMEOUT: Key = errors(
+    "errors.retry.timeout",
+    KeyType::Long,
+    "How long transient errors in a row are retried before the task fails. Units: ms; 0 and -1: as \
+     errors.max.retries says.",
+)
+.default("0")
+.label("Retry Timeout for Errors")
+.width("MEDIUM")
+.rule(Rule::Range(-1, i64::MAX));
 
 /// `tasks.max`
 pub(crate) const TASKS_MAX: Key =
@@ -98,7 +124,8 @@ pub(crate) const TOPICS_REGEX: Key = common(
 )
 .default("")
 .importance(Importance::High)
-.label("Topics regex");
+.label("Topics regex")
+.width("LONG");
 
 /// `transforms`
 pub(crate) const TRANSFORMS: Key = Key::new(
@@ -169,9 +196,13 @@ pub(crate) static COMMON: &[Key] = &[
         .required()
         .label("Connector name")
         .rule(Rule::Check(check_name)),
-    common("connector.class", KeyType::Class, "The connector's class or its alias.")
+    common("connector.class", KeyType::String, "The connector's class or its alias.")
         .required()
-        .label("Connector class"),
+        .label("Connector class")
+        .width("LONG"),
+    common("connector.plugin.version", KeyType::String, "The version of the connector.")
+        .label("Connector version")
+        .ignored("this worker has one version of each connector"),
     TASKS_MAX,
     common(
         "tasks.max.enforce",
@@ -180,28 +211,37 @@ pub(crate) static COMMON: &[Key] = &[
     )
     .default("true")
     .importance(Importance::Low)
-    .label("Tasks max enforce")
+    .label("Enforce tasks max")
     .ignored("no connector here makes more tasks than it may"),
+    converter(
+        "key.converter",
+        "How keys become bytes: a converter's class. Avro with Lattice's own registry when not given.",
+    )
+    .label("Key converter class"),
+    converter_version("key.converter.plugin.version").label("Key converter version"),
+    converter(
+        "value.converter",
+        "How values become bytes: a converter's class. Avro with Lattice's own registry when not given.",
+    )
+    .label("Value converter class"),
+    converter_version("value.converter.plugin.version").label("Value converter version"),
+    converter("header.converter", "How headers become bytes: a converter's class.")
+        .default("org.apache.kafka.connect.storage.SimpleHeaderConverter")
+        .label("Header converter class"),
+    converter_version("header.converter.plugin.version").label("Header converter version"),
     TRANSFORMS,
     PREDICATES,
     common(
         "config.action.reload",
         KeyType::String,
-        "What happens when a config provider says that a value changed.",
+        "What happens when a config provider with a time to live gives other values: restart, or none.",
     )
     .default("restart")
     .importance(Importance::Low)
     .label("Reload Action")
-    .rule(Rule::OneOf(&["none", "restart"]))
-    .ignored("the providers env, file and directory announce no changes"),
-    errors(
-        "errors.retry.timeout",
-        KeyType::Long,
-        "How long a failed operation is retried. Units: ms; -1: without end.",
-    )
-    .default("0")
-    .label("Retry Timeout for Errors")
-    .ignored("transient errors are retried without end, or as errors.max.retries says"),
+    .width("MEDIUM")
+    .rule(Rule::OneOf(&["none", "restart"])),
+    RETRY_TIMEOUT,
     RETRY_DELAY,
     MAX_RETRIES,
     TOLERANCE,
@@ -225,6 +265,7 @@ pub(crate) static SOURCE: &[Key] = &[
     )
     .default("")
     .group("Topic Creation")
+    .importance(Importance::Low)
     .label("Topic Creation Groups")
     .ignored("only the group \"default\" has an effect in this version"),
     CREATION_PARTITIONS,
@@ -248,20 +289,32 @@ pub(crate) static SOURCE: &[Key] = &[
     .default("requested")
     .group("Exactly Once Support")
     .label("Exactly once support")
+    .width("SHORT")
     .rule(Rule::OneOf(&["requested", "required"]))
     .ignored("records and position are always written in one transaction"),
     Key::new("transaction.boundary", KeyType::String, "Where transactions begin and end.")
         .default("poll")
         .group("Exactly Once Support")
         .label("Transaction Boundary")
+        .width("SHORT")
         .rule(Rule::OneOf(&["poll", "interval", "connector"]))
         .ignored("records and position are always written in one transaction"),
+    Key::new(
+        "transaction.boundary.interval.ms",
+        KeyType::Long,
+        "How often a transaction ends, with \"transaction.boundary\": \"interval\".",
+    )
+    .importance(Importance::Low)
+    .group("Exactly Once Support")
+    .label("Transaction boundary interval")
+    .ignored("records and position are always written in one transaction"),
     Key::new(
         "offsets.storage.topic",
         KeyType::String,
         "The topic that keeps this connector's offsets.",
     )
-    .default("")
+    .importance(Importance::Low)
+    .width("LONG")
     .group("offsets.topic")
     .label("Offsets topic")
     .ignored("offsets are kept in the log's own file"),
@@ -279,6 +332,7 @@ pub(crate) static SINK: &[Key] = &[
     )
     .default("3")
     .label("Dead Letter Queue Topic Replication Factor")
+    .width("MEDIUM")
     .ignored("the embedded log is one file"),
     DEAD_LETTER_HEADERS,
 ];

@@ -21,6 +21,7 @@ mod model;
 mod offsets;
 mod plugins;
 mod preview;
+mod properties;
 mod providers;
 mod report;
 mod retry;
@@ -36,10 +37,11 @@ mod writer;
 pub use error::{WorkerError, WorkerResult};
 pub use model::{
     ConfigInfo, ConfigValue, ConnectorInfo, ConnectorKind, ConnectorSnapshot, ConnectorStatus,
-    Definition, InitialState, OffsetEntry, PluginInfo, State, TableSnapshot, TaskSnapshot,
-    TaskStatus, Validation, WorkerSnapshot,
+    Definition, InitialState, OffsetEntry, PluginClass, PluginInfo, State, TableSnapshot,
+    TaskSnapshot, TaskStatus, Validation, WorkerSnapshot,
 };
 pub use plugins::Plugins;
+pub use properties::properties;
 pub use providers::Environment;
 pub use retry::Backoff;
 pub use worker::{Worker, WorkerConfig, WorkerOptions};

@@ -135,6 +135,8 @@ pub struct ConnectorStatus {
     pub worker_id: String,
     /// Why it failed.
     pub trace: Option<String>,
+    /// The connector's version; `None`: its class is none of this worker's.
+    pub version: Option<&'static str>,
     /// Its tasks, by number.
     pub tasks: Vec<TaskStatus>,
 }
@@ -159,6 +161,15 @@ pub struct OffsetEntry {
     pub partition: serde_json::Map<String, serde_json::Value>,
     /// Source: the connector's own map; sink: `kafka_offset`.
     pub offset: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// A plugin that is no connector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PluginClass {
+    /// The class that configurations name.
+    pub class: &'static str,
+    /// Kafka Connect's word: `transformation`, `converter`, `header_converter`.
+    pub kind: &'static str,
 }
 
 /// A kind of connector this worker has.

@@ -85,6 +85,7 @@ pub(crate) async fn alter(
             let (mut set, mut removed) = (Vec::new(), Vec::new());
             for entry in &entries {
                 let partition = sink_partition(&entry.partition)?;
+                refuse_unknown(shared, &partition).await?;
                 match &entry.offset {
                     Some(offset) => set.push((partition, sink_offset(offset)?)),
                     None => removed.push(partition),
@@ -126,6 +127,23 @@ fn refuse_unstopped(connector: &Connector) -> WorkerResult<()> {
          be done for the specified connector by issuing a 'PUT' request to the \
          '/connectors/{}/stop' endpoint",
         connector.name
+    )))
+}
+
+/// An offset of a topic that is not there would never be read, and never be seen.
+async fn refuse_unknown(shared: &Shared, place: &TopicPartition) -> WorkerResult<()> {
+    let topic = shared.log.topic(&place.topic).await?;
+    let partitions = topic.map(|topic| topic.config.partitions);
+    if partitions.is_some_and(|partitions| place.partition < partitions) {
+        return Ok(());
+    }
+    let what = match partitions {
+        None => format!("there is no topic {}", place.topic),
+        Some(count) => format!("topic {} has {count} partition(s), from 0", place.topic),
+    };
+    Err(WorkerError::BadRequest(format!(
+        "The offsets of partition {} of topic {} cannot be changed: {what}",
+        place.partition, place.topic
     )))
 }
 

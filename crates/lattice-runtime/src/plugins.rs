@@ -3,12 +3,40 @@
 use std::sync::Arc;
 
 use lattice_core::{
-    config::{Config, did_you_mean},
+    config::{Config, Key, did_you_mean},
     connector::{Descriptor, SinkConnector, SourceConnector},
     error::{Error, Result},
 };
 
-use crate::model::ConnectorKind;
+use crate::model::{ConnectorKind, PluginClass};
+
+/// A transformation that sinks may leave out, since they read envelopes themselves.
+pub(crate) const UNWRAP: &str = "io.debezium.transforms.ExtractNewRecordState";
+
+/// What configurations may name besides connectors, in Kafka Connect's order.
+pub(crate) fn others() -> Vec<PluginClass> {
+    let of = |kind: &'static str| move |class: &'static str| PluginClass { class, kind };
+    let converters = lattice_codec::converters();
+    let records = converters.iter().filter(|one| one.records).map(|one| one.class);
+    let headers = converters.iter().filter(|one| one.headers).map(|one| one.class);
+    let mut all = vec![PluginClass { class: UNWRAP, kind: "transformation" }];
+    all.extend(records.map(of("converter")));
+    all.extend(headers.map(of("header_converter")));
+    all
+}
+
+/// The options of a plugin that is no connector; `None`: there is none of this name.
+pub(crate) fn options_of(name: &str) -> Option<Vec<&'static Key>> {
+    let called = |class: &str| {
+        let simple = class.rsplit('.').next().unwrap_or(class);
+        name == class || name == simple || simple.strip_suffix("Converter") == Some(name)
+    };
+    if called(UNWRAP) {
+        return Some(Vec::new());
+    }
+    let found = lattice_codec::converters().iter().find(|one| called(one.class))?;
+    Some(found.keys.iter().flat_map(|table| table.iter()).collect())
+}
 
 /// The table of connectors.
 #[derive(Clone, Default)]
@@ -83,6 +111,11 @@ impl Plugins {
             ))
             .with_remedy(remedy)
         })
+    }
+
+    /// The version of the connector that a configuration names.
+    pub(crate) fn version(&self, config: &Config) -> Option<&'static str> {
+        self.of(config).ok().map(|plugin| plugin.descriptor().version)
     }
 
     pub(crate) fn kind(&self, config: &Config) -> ConnectorKind {

@@ -4,14 +4,11 @@ use std::{
     collections::BTreeSet,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
-use lattice_core::{
-    connector::TaskConfig,
-    error::{Error, Result},
-};
+use lattice_core::{connector::TaskConfig, error::Result};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
@@ -19,6 +16,7 @@ use crate::{
     keys,
     model::State,
     plugins::Plugin,
+    providers::Secrets,
     report::{Report, lock},
     retry::{self, Decision},
     sink, source,
@@ -35,6 +33,8 @@ pub(crate) struct TaskRun {
     pub(crate) config: TaskConfig,
     /// How many tasks the connector has.
     pub(crate) tasks: usize,
+    /// What no text of the task may show.
+    pub(crate) secrets: Secrets,
 }
 
 /// The topics a connector has written or read, kept across restarts.
@@ -92,6 +92,7 @@ pub(crate) fn spawn(plugin: Plugin, run: TaskRun) -> AbortOnDropHandle<()> {
             Ok(Err(error)) => error.chain(),
             Err(panic) => format!("the task panicked: {}", panic_text(panic.as_ref())),
         };
+        let failure = run.secrets.masked(failure);
         tracing::error!(error = failure.as_str(), "task failed");
         report.note("reconnecting", None);
         report.set_state(State::Failed, Some(failure));
@@ -113,7 +114,10 @@ async fn supervise(plugin: &Plugin, run: &TaskRun) -> Result<()> {
     if config.get(keys::RETRY_DELAY.name).is_some() {
         backoff.longest = config.millis(&keys::RETRY_DELAY)?;
     }
+    let longest = config.number(&keys::RETRY_TIMEOUT)?;
+    let longest = u64::try_from(longest).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
     let mut attempt = 0;
+    let mut failing_since = Instant::now();
     loop {
         if !until_running(report).await {
             return Ok(());
@@ -127,14 +131,19 @@ async fn supervise(plugin: &Plugin, run: &TaskRun) -> Result<()> {
         if report.cancel.is_cancelled() {
             return Ok(());
         }
-        if report.pulse() != pulse {
+        if attempt == 0 || report.pulse() != pulse {
             attempt = 0;
+            failing_since = Instant::now();
+        }
+        if longest.is_some_and(|longest| failing_since.elapsed() > longest) {
+            return Err(error);
         }
         match retry::decide(&error, attempt, limit, backoff) {
             Decision::Fail => return Err(error),
             Decision::Retry(wait) => {
                 attempt += 1;
-                if !reconnect(report, &error, attempt, wait).await {
+                let reason = run.secrets.masked(error.chain());
+                if !reconnect(report, &reason, attempt, wait).await {
                     return Ok(());
                 }
             }
@@ -143,11 +152,10 @@ async fn supervise(plugin: &Plugin, run: &TaskRun) -> Result<()> {
 }
 
 /// Waits before the next try. False: the task is to end.
-async fn reconnect(report: &Report, error: &Error, attempt: u32, wait: Duration) -> bool {
+async fn reconnect(report: &Report, reason: &str, attempt: u32, wait: Duration) -> bool {
     report.retries.fetch_add(1, Ordering::Relaxed);
-    let text =
-        format!("reconnecting ({}), retry {attempt} in {:.1} s", error.chain(), wait.as_secs_f64());
-    tracing::warn!(error = error.chain(), attempt, wait_ms = wait.as_millis(), "reconnecting");
+    let text = format!("reconnecting ({reason}), retry {attempt} in {:.1} s", wait.as_secs_f64());
+    tracing::warn!(error = reason, attempt, wait_ms = wait.as_millis(), "reconnecting");
     report.note("reconnecting", Some(text));
     let mut pause = report.pause.subscribe();
     tokio::select! {

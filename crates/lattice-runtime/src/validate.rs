@@ -9,15 +9,12 @@ use lattice_core::{
 use crate::{
     keys,
     model::{ConfigInfo, ConfigValue, Definition, Validation},
-    plugins::Plugin,
+    plugins::{Plugin, UNWRAP},
     worker::Shared,
 };
 
 /// What Kafka Connect shows in place of a password.
 const HIDDEN: &str = "[hidden]";
-
-/// A transformation that sinks may leave out, since they read envelopes themselves.
-const UNWRAP: &str = "io.debezium.transforms.ExtractNewRecordState";
 
 /// All keys of a plugin: the worker's own first, then the converters', then the connector's. A
 /// key that the connector defines itself is left to it.
@@ -75,8 +72,8 @@ fn check_converters(plugin: &Plugin, config: &Config) -> Option<ConfigIssue> {
     };
     let error = read.err()?;
     let message = error.to_string();
-    // The message names its key first, in quotes.
-    let key = message.split('"').nth(1).filter(|key| config.get(key).is_some());
+    // The message names its key in quotes.
+    let key = message.split('"').skip(1).step_by(2).find(|key| config.get(key).is_some());
     let issue = ConfigIssue::error(key.unwrap_or_default(), &message);
     Some(match error.remedy() {
         Some(remedy) => issue.remedy(remedy),
@@ -90,14 +87,14 @@ fn check_topics(config: &Config) -> Vec<ConfigIssue> {
     let regex = config.text(&keys::TOPICS_REGEX).unwrap_or_default().trim();
     let mut issues = Vec::new();
     match (topics.is_empty(), regex.is_empty()) {
-        (true, true) => issues.push(
-            ConfigIssue::error("topics", "must configure one of topics or topics.regex")
-                .remedy("set \"topics\" to the topics to read"),
-        ),
-        (false, false) => issues.push(
-            ConfigIssue::error("topics.regex", "topics and topics.regex are mutually exclusive")
-                .remedy("remove one of them"),
-        ),
+        (true, true) => issues.extend(["topics", "topics.regex"].map(|key| {
+            ConfigIssue::error(key, "must configure one of topics or topics.regex")
+                .remedy("set \"topics\" to the topics to read")
+        })),
+        (false, false) => issues.extend(["topics", "topics.regex"].map(|key| {
+            ConfigIssue::error(key, "topics and topics.regex are mutually exclusive")
+                .remedy("remove one of them")
+        })),
         _ => {}
     }
     let pattern = match full_match(regex) {
@@ -113,13 +110,9 @@ fn check_topics(config: &Config) -> Vec<ConfigIssue> {
     let dead = config.text(&keys::DEAD_LETTER_TOPIC).unwrap_or_default().trim();
     let matches = !regex.is_empty() && pattern.is_some_and(|pattern| pattern.is_match(dead));
     if !dead.is_empty() && (topics.iter().any(|topic| topic == dead) || matches) {
-        issues.push(
-            ConfigIssue::error(
-                "errors.deadletterqueue.topic.name",
-                format!("the dead letter topic {dead} is one of the topics to read"),
-            )
-            .remedy("name another topic"),
-        );
+        let message = format!("the dead letter topic {dead} is one of the topics to read");
+        let issue = ConfigIssue::error(if matches { "topics.regex" } else { "topics" }, message);
+        issues.push(issue.remedy("name another \"errors.deadletterqueue.topic.name\""));
     }
     issues
 }
@@ -132,6 +125,17 @@ pub(crate) fn full_match(pattern: &str) -> Result<regex::Regex, regex::Error> {
 fn check_transforms(plugin: &Plugin, config: &Config) -> Vec<ConfigIssue> {
     let is_sink = matches!(plugin, Plugin::Sink(_));
     let aliases = config.list(&keys::TRANSFORMS);
+    let twice = (1..aliases.len()).find(|place| aliases[..*place].contains(&aliases[*place]));
+    if let Some(place) = twice {
+        let message = format!("alias \"{}\" is given twice", aliases[place]);
+        return vec![ConfigIssue::error("transforms", message).remedy("name each once")];
+    }
+    let predicates = config.list(&keys::PREDICATES).into_iter().map(|alias| {
+        let message = "predicates are not supported by this version";
+        ConfigIssue::error(format!("predicates.{alias}.type"), message)
+            .remedy(&format!("remove \"{alias}\" from \"predicates\""))
+    });
+    let predicates: Vec<_> = predicates.collect();
     aliases
         .iter()
         .map(|alias| {
@@ -148,12 +152,20 @@ fn check_transforms(plugin: &Plugin, config: &Config) -> Vec<ConfigIssue> {
             ConfigIssue::error(name, message)
                 .remedy(&format!("remove \"{alias}\" from \"transforms\""))
         })
+        .chain(predicates)
         .collect()
 }
 
 /// The answer of `PUT …/config/validate`.
-pub(crate) async fn validate(plugin: &Plugin, raw: &Config, shared: &Shared) -> Validation {
-    let issues = check(plugin, raw, shared).await;
+pub(crate) async fn validate(
+    plugin: &Plugin,
+    raw: &Config,
+    nulls: &[String],
+    shared: &Shared,
+) -> Validation {
+    let mut issues = check(plugin, raw, shared).await;
+    let null = "Null value can not be supplied as the configuration value.";
+    issues.extend(nulls.iter().map(|key| ConfigIssue::error(key, null).remedy("leave it out")));
     let keys = keys_of(plugin);
     let mut configs = Vec::new();
     for issue in &issues {
@@ -213,6 +225,18 @@ fn value_of(name: &str, value: Option<&str>, issues: &[ConfigIssue]) -> ConfigVa
 
 fn recommended(key: &Key) -> Vec<String> {
     use lattice_core::config::Rule;
+    let converters = lattice_codec::converters().iter();
+    let classes = |headers: bool| {
+        let fits = move |one: &&lattice_codec::ConverterClass| {
+            if headers { one.headers } else { one.records }
+        };
+        converters.filter(fits).map(|one| one.class.to_owned()).collect()
+    };
+    match key.name {
+        "key.converter" | "value.converter" => return classes(false),
+        "header.converter" => return classes(true),
+        _ => {}
+    }
     match key.rule {
         Rule::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
         Rule::Any | Rule::NonEmpty | Rule::Range(..) | Rule::RegexList | Rule::Check(_) => {
@@ -252,6 +276,7 @@ fn definition(key: &Key, order_in_group: u32) -> Definition {
         KeyType::String | KeyType::Password => "MEDIUM",
         KeyType::List | KeyType::Class => "LONG",
     };
+    let width = key.width.unwrap_or(width);
     Definition {
         name: key.name.to_owned(),
         kind: key.kind.as_str(),

@@ -50,6 +50,9 @@ pub struct WorkerConfig {
     /// The worker's own connector keys: `key.converter`, `value.converter` and their options,
     /// for connectors that have none.
     pub defaults: Config,
+    /// The worker's other settings, by Kafka Connect's names: `config.providers` and what belongs
+    /// to them.
+    pub settings: Config,
     /// How topics are made that no `topic.creation.*` speaks of.
     pub default_topic: TopicConfig,
     /// What a task may hold between source and log, or log and sink. Units: bytes.
@@ -69,6 +72,7 @@ impl Default for WorkerConfig {
     fn default() -> Self {
         Self {
             defaults: Config::default(),
+            settings: Config::default(),
             default_topic: TopicConfig::default(),
             task_bytes: 16 << 20,
             topic_refresh: Duration::from_secs(3),
@@ -132,10 +136,21 @@ pub(crate) struct Inner {
     sampler: Mutex<Option<JoinHandle<()>>>,
 }
 
+impl Inner {
+    /// A connector may have been deleted while one waited for its turn.
+    fn refuse_deleted(&self, connector: &Arc<Connector>) -> WorkerResult<()> {
+        match lock(&self.connectors).get(&connector.name) {
+            Some(found) if Arc::ptr_eq(found, connector) => Ok(()),
+            _ => Err(WorkerError::unknown_connector(&connector.name)),
+        }
+    }
+}
+
 impl Worker {
     /// Starts a worker and every connector it had before. Returns without waiting for them.
     ///
-    /// Errors: the log's own; `Fatal` when a kept document is damaged.
+    /// Errors: the log's own; `Config` when the settings name an unknown config provider; `Fatal`
+    /// when a kept document is damaged.
     pub async fn start(options: WorkerOptions) -> Result<Self> {
         let store = Store::new(options.log.documents());
         let kept = store.load().await?;
@@ -144,7 +159,7 @@ impl Worker {
             worker_id: options.worker_id,
             log: options.log,
             plugins: options.plugins,
-            providers: Providers::new(options.environment),
+            providers: Providers::new(options.environment, &options.config.settings)?,
             store,
             config: options.config,
             changed: watch::Sender::new(0),
@@ -197,9 +212,6 @@ impl Worker {
     ) -> WorkerResult<ConnectorInfo> {
         let name = name.trim();
         let config = named(name, config)?;
-        if self.get(name).is_some() {
-            return Err(WorkerError::Conflict(format!("Connector {name} already exists")));
-        }
         self.refuse_invalid(&config).await?;
         let _membership = self.0.membership.lock().await;
         if self.get(name).is_some() {
@@ -238,7 +250,7 @@ impl Worker {
         let Some(connector) = self.get(name) else {
             return Ok((true, self.create(name, config, InitialState::Running).await?));
         };
-        let config = with_kept_secrets(config, &connector.config());
+        let config = self.with_kept_secrets(name, config);
         self.refuse_invalid(&config).await?;
         let _transition = connector.transition.lock().await;
         self.refuse_deleted(&connector)?;
@@ -306,7 +318,8 @@ impl Worker {
     }
 
     async fn change_target(&self, name: &str, target: InitialState) -> WorkerResult<()> {
-        let connector = self.find(name)?;
+        let unknown = || WorkerError::NotFound(format!("Unknown connector {name}"));
+        let connector = self.get(name).ok_or_else(unknown)?;
         let _transition = connector.transition.lock().await;
         self.refuse_deleted(&connector)?;
         Ok(connector.change_target(target, self.grace()).await?)
@@ -386,6 +399,21 @@ impl Worker {
         }
     }
 
+    /// The configuration with the connector's own secrets where a client sent back the masks it was shown.
+    #[must_use]
+    pub fn with_kept_secrets(&self, name: &str, mut config: Config) -> Config {
+        let Some(connector) = self.get(name) else { return config };
+        let before = connector.config();
+        let shown = config.iter().filter(|(_, value)| *value == MASK);
+        let shown: Vec<String> = shown.map(|(key, _)| key.to_owned()).collect();
+        for key in shown {
+            if let Some(secret) = before.get(&key) {
+                config.set(key, secret);
+            }
+        }
+        config
+    }
+
     fn grace(&self) -> Duration {
         self.0.shared.config.task_grace
     }
@@ -398,12 +426,8 @@ impl Worker {
         self.get(name).ok_or_else(|| WorkerError::unknown_connector(name))
     }
 
-    /// A connector may have been deleted while one waited for its turn.
     fn refuse_deleted(&self, connector: &Arc<Connector>) -> WorkerResult<()> {
-        match self.get(&connector.name) {
-            Some(found) if Arc::ptr_eq(&found, connector) => Ok(()),
-            _ => Err(WorkerError::unknown_connector(&connector.name)),
-        }
+        self.0.refuse_deleted(connector)
     }
 
     async fn refuse_invalid(&self, config: &Config) -> WorkerResult<()> {
@@ -427,21 +451,6 @@ fn named(name: &str, mut config: Config) -> WorkerResult<Config> {
     }
 }
 
-/// Puts the secrets back that a client was only shown masked.
-fn with_kept_secrets(mut config: Config, before: &Config) -> Config {
-    let masked: Vec<String> = config
-        .iter()
-        .filter(|(_, value)| *value == MASK)
-        .map(|(name, _)| name.to_owned())
-        .collect();
-    for name in masked {
-        if let Some(secret) = before.get(&name) {
-            config.set(name, secret);
-        }
-    }
-    config
-}
-
 /// Samples every task's counters each second, for the rates.
 async fn sample(worker: std::sync::Weak<Inner>) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
@@ -455,5 +464,15 @@ async fn sample(worker: std::sync::Weak<Inner>) {
         let connectors: Vec<_> = lock(&worker.connectors).values().cloned().collect();
         let now = Instant::now();
         connectors.iter().for_each(|connector| connector.sample(now));
+        for connector in connectors.iter().filter(|connector| connector.is_outdated()) {
+            let _transition = connector.transition.lock().await;
+            if worker.refuse_deleted(connector).is_ok() {
+                tracing::info!(
+                    connector = connector.name,
+                    "restarted: a config provider gives other values"
+                );
+                connector.restart(worker.shared.config.task_grace).await;
+            }
+        }
     }
 }

@@ -70,18 +70,26 @@ impl From<Error> for Refusal {
     }
 }
 
+/// Whether a `Content-Type` says JSON.
+pub(crate) fn is_json(content_type: &str) -> bool {
+    let media = content_type.split(';').next().unwrap_or_default().trim();
+    media.eq_ignore_ascii_case("application/json")
+}
+
+/// The refusal of a body that is not said to be JSON.
+pub(crate) fn not_json(content_type: &str) -> Refusal {
+    let message = format!(
+        "HTTP 415 Unsupported Media Type: send the body with Content-Type: application/json, not \"{content_type}\""
+    );
+    Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+}
+
 /// Reads a JSON body. Kafka Connect answers 500 to a malformed one; 400 with the place helps.
 pub(crate) fn body<T: DeserializeOwned>(headers: &HeaderMap, bytes: &Bytes) -> Answer<T> {
     let content_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media = content_type.split(';').next().unwrap_or_default().trim();
-    if !media.eq_ignore_ascii_case("application/json") {
-        return Err(Refusal::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!(
-                "HTTP 415 Unsupported Media Type: send the body with Content-Type: application/json, not \"{media}\""
-            ),
-        ));
+    if !is_json(content_type) {
+        return Err(not_json(content_type));
     }
     serde_json::from_slice(bytes).map_err(|error| {
         Refusal::bad(format!("the request's body cannot be read: {error} (expected JSON of the shape that /openapi.json tells)"))

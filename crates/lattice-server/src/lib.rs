@@ -14,6 +14,8 @@ mod console;
 mod guard;
 mod logging;
 mod metrics;
+mod paths;
+mod query;
 mod router;
 mod state;
 
@@ -26,7 +28,8 @@ use lattice_runtime::Worker;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use logging::LogLevels;
+pub use logging::{LogLevel, LogLevels};
+pub use paths::path_segment;
 pub use router::router;
 pub use state::{ServerOptions, ServerState};
 

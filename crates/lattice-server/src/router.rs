@@ -35,15 +35,19 @@ pub fn router(state: ServerState) -> Router {
         .layer(middleware::map_response(told_in_json))
         .layer(middleware::from_fn_with_state(state, guard::same_origin));
     Router::new().fallback_service(tower::service_fn(move |request: Request| {
-        routes.clone().oneshot(without_trailing_slash(request))
+        let asks_options = *request.method() == Method::OPTIONS;
+        let answer = routes.clone().oneshot(without_trailing_slash(request));
+        async move {
+            let response = answer.await?;
+            Ok(if asks_options { with_methods(response) } else { response })
+        }
     }))
 }
 
 fn without_trailing_slash(mut request: Request<Body>) -> Request<Body> {
     let path = request.uri().path();
-    if path.len() > 1 && path.ends_with('/') {
-        let trimmed = path.trim_end_matches('/');
-        let trimmed = if trimmed.is_empty() { "/" } else { trimmed };
+    if path.len() > 1 && path.ends_with('/') && !path.ends_with("//") {
+        let trimmed = &path[..path.len() - 1];
         let text = match request.uri().query() {
             Some(query) => format!("{trimmed}?{query}"),
             None => trimmed.to_owned(),
@@ -53,6 +57,17 @@ fn without_trailing_slash(mut request: Request<Body>) -> Request<Body> {
         }
     }
     request
+}
+
+/// The answer to OPTIONS: the methods of the route, as JAX-RS tells them.
+fn with_methods(response: Response) -> Response {
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED {
+        return response;
+    }
+    let allow = response.headers().get(header::ALLOW).and_then(|value| value.to_str().ok());
+    let allow = format!("{},OPTIONS", allow.unwrap_or_default());
+    let headers = [(header::ALLOW, allow.clone()), (header::CONTENT_TYPE, "text/plain".to_owned())];
+    (headers, allow).into_response()
 }
 
 /// The longest reason that is carried over. Units: bytes. The framework's own are one line.

@@ -12,6 +12,8 @@
 //! Waiting is always for a condition with a deadline ([`wait_until`], [`wait_for`]), never for a time.
 
 pub mod content;
+#[cfg(feature = "parity")]
+pub mod parity;
 
 #[cfg(feature = "services")]
 mod clickhouse;

@@ -612,6 +612,8 @@ export interface components {
             /** @enum {string} */
             state: "UNASSIGNED" | "RUNNING" | "PAUSED" | "FAILED" | "RESTARTING" | "STOPPED";
             worker_id: string;
+            /** @description The connector's version; null: its class is not known here */
+            version: string | null;
             trace?: string;
         };
         ConnectorStatus: {
@@ -620,6 +622,8 @@ export interface components {
                 /** @enum {string} */
                 state: "UNASSIGNED" | "RUNNING" | "PAUSED" | "FAILED" | "RESTARTING" | "STOPPED";
                 worker_id: string;
+                /** @description The connector's version; null: its class is not known here */
+                version: string | null;
                 trace?: string;
             };
             tasks: components["schemas"]["TaskStatus"][];
@@ -646,7 +650,7 @@ export interface components {
             width: "NONE" | "SHORT" | "MEDIUM" | "LONG";
             display_name: string;
             dependents: string[];
-            order: number;
+            order_in_group: number;
             ignored: string | null;
         };
         ConfigValue: {
@@ -1708,7 +1712,10 @@ export interface operations {
     };
     getConnectorPluginsPluginConfig: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this version's keys; another than this worker's is refused */
+                version?: string;
+            };
             header?: never;
             path: {
                 plugin: string;
@@ -1724,6 +1731,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Definition"][];
+                };
+            };
+            /** @description The request is refused, with the reason. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description There is no such thing. */

@@ -8,7 +8,7 @@ export interface Definition {
   importance: string;
   documentation: string;
   group: string;
-  order: number;
+  order_in_group: number;
   display_name: string;
   recommended: string[];
 }
@@ -62,7 +62,7 @@ export function advancedGroups(definitions: readonly Definition[], search: strin
     title,
     fields: fields.sort(
       (left, right) =>
-        (IMPORTANCE[left.importance] ?? 3) - (IMPORTANCE[right.importance] ?? 3) || left.order - right.order,
+        (IMPORTANCE[left.importance] ?? 3) - (IMPORTANCE[right.importance] ?? 3) || left.order_in_group - right.order_in_group,
     ),
   }));
 }

@@ -45,7 +45,7 @@ test("lines of two schemas are compared by the shortest edit", () => {
 });
 
 const key = (name: string, over: Partial<Definition> = {}): Definition => ({
-  name, type: "STRING", required: false, default_value: "x", importance: "MEDIUM", documentation: "", group: "Common", order: 1, display_name: name, recommended: [], ...over,
+  name, type: "STRING", required: false, default_value: "x", importance: "MEDIUM", documentation: "", group: "Common", order_in_group: 1, display_name: name, recommended: [], ...over,
 });
 
 describe("forms", () => {

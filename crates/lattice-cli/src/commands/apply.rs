@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use super::{print_json, text};
 use crate::{
     arguments::Global,
-    client::{Server, segment},
+    client::Server,
     documents::{self, Document},
 };
+use lattice_server::path_segment;
 
 /// Creates what is not there, updates what differs, leaves alone what is equal.
 pub(super) async fn apply(
@@ -27,7 +28,7 @@ pub(super) async fn apply(
     }
     let mut done = Vec::new();
     for Document { name, config } in documents {
-        let path = format!("/connectors/{}/config", segment(&name));
+        let path = format!("/connectors/{}/config", path_segment(&name));
         let (status, current) = server.call(Method::GET, &path, None).await?;
         let action = match status {
             StatusCode::OK if same(&current, &name, &config) => match masks(&current, &config) {

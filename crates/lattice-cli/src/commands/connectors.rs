@@ -7,15 +7,16 @@ use serde_json::{Value, json};
 use super::{print_json, status};
 use crate::{
     arguments::{Connectors, Global},
-    client::{Server, segment},
+    client::Server,
     documents::{self, Document},
 };
+use lattice_server::path_segment;
 
 pub(super) async fn run(server: &Server, global: &Global, command: Connectors) -> Result<()> {
     match command {
         Connectors::List => status::run(server, global, None, false).await,
         Connectors::Get { name } => {
-            let path = format!("/api/v1/connectors/{}", segment(&name));
+            let path = format!("/api/v1/connectors/{}", path_segment(&name));
             print_json(&server.get(&path).await?)
         }
         Connectors::Create { file } => {
@@ -30,8 +31,8 @@ pub(super) async fn run(server: &Server, global: &Global, command: Connectors) -
                 bail!("the file holds connector \"{}\", not \"{name}\"", document.name);
             }
             // An update of what is not there is a mistake; `apply` creates.
-            server.get(&format!("/connectors/{}", segment(&name))).await?;
-            let path = format!("/connectors/{}/config", segment(&name));
+            server.get(&format!("/connectors/{}", path_segment(&name))).await?;
+            let path = format!("/connectors/{}/config", path_segment(&name));
             let updated =
                 server.ask(Method::PUT, &path, Some(&Value::Object(document.config))).await?;
             said(global, &updated, &format!("updated {name}"))
@@ -53,7 +54,7 @@ pub(super) async fn run(server: &Server, global: &Global, command: Connectors) -
             act(server, global, Method::POST, &name, &path, "restarted").await
         }
         Connectors::Offsets { name, reset } => {
-            let path = format!("/connectors/{}/offsets", segment(&name));
+            let path = format!("/connectors/{}/offsets", path_segment(&name));
             let method = if reset { Method::DELETE } else { Method::GET };
             print_json(&server.ask(method, &path, None).await?)
         }
@@ -84,7 +85,7 @@ async fn act(
     path: &str,
     done: &str,
 ) -> Result<()> {
-    let path = format!("/connectors/{}{path}", segment(name));
+    let path = format!("/connectors/{}{path}", path_segment(name));
     server.ask(method, &path, None).await?;
     said(global, &json!({ "name": name, "done": done }), &format!("{done} {name}"))
 }

@@ -14,9 +14,10 @@ use serde_json::Value;
 
 use crate::{
     arguments::{Arguments, Command, Global, Schemas},
-    client::{Server, segment},
+    client::Server,
     serve, table,
 };
+use lattice_server::path_segment;
 
 /// Runs what was asked for.
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
@@ -74,8 +75,11 @@ async fn schemas(server: &Server, global: &Global, command: Schemas) -> Result<(
             }
         }
         Schemas::Show { subject, version } => {
-            let path =
-                format!("/registry/subjects/{}/versions/{}", segment(&subject), segment(&version));
+            let path = format!(
+                "/registry/subjects/{}/versions/{}",
+                path_segment(&subject),
+                path_segment(&version)
+            );
             let found = server.get(&path).await?;
             if global.json {
                 return print_json(&found);

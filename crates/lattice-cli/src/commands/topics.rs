@@ -9,19 +9,20 @@ use serde_json::Value;
 use super::{print_json, text};
 use crate::{
     arguments::{Global, Topics},
-    client::{Server, segment},
+    client::Server,
     table,
 };
+use lattice_server::path_segment;
 
 pub(super) async fn run(server: &Server, global: &Global, command: Topics) -> Result<()> {
     match command {
         Topics::List { all } => list(server, global, all).await,
         Topics::Show { topic } => {
-            let path = format!("/api/v1/topics/{}", segment(&topic));
+            let path = format!("/api/v1/topics/{}", path_segment(&topic));
             print_json(&server.get(&path).await?)
         }
         Topics::Delete { topic } => {
-            let path = format!("/api/v1/topics/{}", segment(&topic));
+            let path = format!("/api/v1/topics/{}", path_segment(&topic));
             server.ask(Method::DELETE, &path, None).await?;
             println!("deleted {topic}");
             Ok(())
@@ -66,7 +67,7 @@ pub(super) async fn tail(
     from: Option<&str>,
     limit: Option<usize>,
 ) -> Result<()> {
-    let base = format!("/api/v1/topics/{}", segment(topic));
+    let base = format!("/api/v1/topics/{}", path_segment(topic));
     let mut places = places(&server.get(&base).await?, from)?;
     let mut left = limit.unwrap_or(usize::MAX);
     while left > 0 {

@@ -118,12 +118,12 @@ async fn apply_creates_then_finds_nothing_to_do_then_updates() {
     assert_eq!(rows.len(), 2, "{}", text(&tail));
     assert_eq!(rows[0]["op"], "r");
     assert_eq!(rows[0]["after"]["id"], 1);
-    let status = client(&server, &["status", "shop"]).await;
-    assert!(
-        text(&status).contains("RUNNING") && text(&status).contains("public.t"),
-        "{}",
-        text(&status)
-    );
+    // The task that runs since the update tells its tables once it is connected.
+    wait_until(Duration::from_secs(30), "the status tells the table", async || {
+        let status = text(&client(&server, &["status", "shop"]).await);
+        status.contains("RUNNING") && status.contains("public.t")
+    })
+    .await;
 }
 
 #[tokio::test]

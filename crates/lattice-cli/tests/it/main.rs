@@ -3,3 +3,4 @@
 mod api;
 mod command_line;
 mod contract;
+mod parity;

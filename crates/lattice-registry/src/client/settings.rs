@@ -206,11 +206,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn confluent(
-    options: &Options<'_>,
-    urls: Vec<Url>,
-    user: User,
-) -> Result<ClientSettings> {
+fn confluent(options: &Options<'_>, urls: Vec<Url>, user: User) -> Result<ClientSettings> {
     let id: i32 = options.number("use.schema.id", -1)?;
     let registering = match () {
         () if id >= 0 => Registering::Id(id),
@@ -305,11 +301,7 @@ fn client_credentials(
     })
 }
 
-fn apicurio(
-    options: &Options<'_>,
-    urls: Vec<Url>,
-    user: User,
-) -> Result<ClientSettings> {
+fn apicurio(options: &Options<'_>, urls: Vec<Url>, user: User) -> Result<ClientSettings> {
     let (urls, dialect) = apicurio_api(options, urls)?;
     let registering = match () {
         () if options.flag("apicurio.registry.auto-register", false)? => Registering::Auto,

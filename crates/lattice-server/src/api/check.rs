@@ -21,7 +21,7 @@ pub(crate) async fn check(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Answer {
-    let (name, mut config, _) = create_body(&state, &headers, &bytes).await?;
+    let (name, mut config, _) = create_body(&state, &headers, &bytes)?;
     if !name.is_empty() {
         config.set("name", name.clone());
     }
@@ -44,7 +44,7 @@ pub(crate) async fn tables(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Answer {
-    let (_, config, _) = create_body(&state, &headers, &bytes).await?;
+    let (_, config, _) = create_body(&state, &headers, &bytes)?;
     let tables = state.worker().tables(&config).await?;
     Ok(Json(tables.iter().map(table_json).collect::<Vec<_>>().into()))
 }
@@ -106,7 +106,7 @@ pub(crate) async fn preview(
         return Err(Refusal::bad("the body names no \"topic\""));
     };
     // By the connector's name, masks of secrets become the stored ones.
-    let (_, config, _) = create_body(&state, &headers, &bytes).await?;
+    let (_, config, _) = create_body(&state, &headers, &bytes)?;
     let preview = state.worker().preview(&config, &topic).await?;
     let column = |[field, field_type, column, column_type]: &[String; 4]| {
         json!({

@@ -10,26 +10,30 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{Answer, Json, Refusal, body},
+    logging::LogLevel,
+    query,
     state::ServerState,
 };
 
-fn level_json(level: &str) -> Value {
-    json!({ "level": level, "last_modified": null })
+fn level_json(level: &LogLevel) -> Value {
+    json!({ "level": level.level, "last_modified": level.last_modified })
 }
 
-fn levels(state: &ServerState) -> Vec<(String, String)> {
+fn levels(state: &ServerState) -> Vec<LogLevel> {
     state.options().log_levels.as_ref().map(|levels| levels.levels()).unwrap_or_default()
 }
 
 pub(crate) async fn list(State(state): State<ServerState>) -> Json {
-    let all: Map<String, Value> =
-        levels(&state).into_iter().map(|(name, level)| (name, level_json(&level))).collect();
+    let all: Map<String, Value> = levels(&state)
+        .into_iter()
+        .map(|level| (level.target.clone(), level_json(&level)))
+        .collect();
     Json(all.into())
 }
 
 pub(crate) async fn get(State(state): State<ServerState>, Path(logger): Path<String>) -> Answer {
-    match levels(&state).into_iter().find(|(name, _)| *name == logger) {
-        Some((_, level)) => Ok(Json(level_json(&level))),
+    match levels(&state).into_iter().find(|level| level.target == logger) {
+        Some(level) => Ok(Json(level_json(&level))),
         None => Err(Refusal::not_found(format!("Logger {logger} not found."))),
     }
 }
@@ -42,15 +46,24 @@ pub(crate) async fn set(
     bytes: Bytes,
 ) -> Answer<Response> {
     let body: Map<String, Value> = body(&headers, &bytes)?;
-    let Some(level) = body.get("level").and_then(Value::as_str) else {
-        return Err(Refusal::bad("Desired 'level' parameter was not specified in request."));
+    let level = match body.get("level") {
+        None | Some(Value::Null) => {
+            let message = "Desired 'level' parameter was not specified in request.";
+            return Err(Refusal::bad(message));
+        }
+        Some(Value::String(level)) => level.clone(),
+        Some(other) => other.to_string(),
     };
+    if level.is_empty() {
+        return Err(Refusal::bad("\"level\" is empty: use OFF, ERROR, WARN, INFO, DEBUG or TRACE"));
+    }
     let Some(levels) = &state.options().log_levels else {
         return Err(Refusal::not_found("log levels cannot be changed here"));
     };
-    levels.set(&logger, level).map_err(Refusal::not_found)?;
-    if query.unwrap_or_default().contains("scope=cluster") {
+    let changed = levels.set(&logger, &level).map_err(Refusal::not_found)?;
+    let scope = query::value(query.as_deref(), "scope").unwrap_or_default();
+    if scope.eq_ignore_ascii_case("cluster") {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    Ok(Json(json!([logger])).into_response())
+    Ok(Json(json!(changed)).into_response())
 }

@@ -13,10 +13,12 @@ use lattice_runtime::{ConnectorInfo, ConnectorStatus, InitialState, TaskStatus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::secrets::{masked, unmask};
+use super::secrets::masked;
 use crate::{
     answer::{Answer, Json, Refusal, body},
     console,
+    paths::path_segment,
+    query,
     router::wants_page,
     state::ServerState,
 };
@@ -30,7 +32,7 @@ pub(crate) struct CreateBody {
 }
 
 /// Name, configuration and initial state of a [`CreateBody`].
-pub(crate) async fn create_body(
+pub(crate) fn create_body(
     state: &ServerState,
     headers: &HeaderMap,
     bytes: &Bytes,
@@ -38,6 +40,7 @@ pub(crate) async fn create_body(
     let body: CreateBody = body(headers, bytes)?;
     let name = match body.name {
         Some(Value::String(name)) => name.trim().to_owned(),
+        Some(name @ (Value::Number(_) | Value::Bool(_))) => name.to_string(),
         None | Some(Value::Null) => String::new(),
         Some(other) => return Err(Refusal::bad(format!("\"name\" must be a text, got {other}"))),
     };
@@ -46,7 +49,7 @@ pub(crate) async fn create_body(
             "the body has no \"config\": expected {\"name\": …, \"config\": {…}}",
         ));
     };
-    let mut config = flat(config)?;
+    let config = flat(config)?;
     let initial = match body.initial_state.as_deref() {
         None => InitialState::default(),
         Some(word) => InitialState::from_word(word).ok_or_else(|| {
@@ -55,12 +58,12 @@ pub(crate) async fn create_body(
     };
     let name =
         if name.is_empty() { config.get("name").unwrap_or_default().to_owned() } else { name };
-    unmask(state, &name, &mut config).await;
+    let config = state.worker().with_kept_secrets(&name, config);
     Ok((name, config, initial))
 }
 
 /// A flat map of texts. Numbers and booleans become their text, as Kafka Connect's parser does.
-fn flat(map: Map<String, Value>) -> Answer<Config> {
+pub(super) fn flat(map: Map<String, Value>) -> Answer<Config> {
     let mut config = BTreeMap::new();
     for (key, value) in map {
         let text = match value {
@@ -93,9 +96,11 @@ fn info_json(state: &ServerState, info: &ConnectorInfo) -> Value {
     })
 }
 
-fn task_json(task: &TaskStatus) -> Value {
-    let mut body =
-        json!({ "id": task.id, "state": task.state.as_str(), "worker_id": task.worker_id });
+fn task_json(status: &ConnectorStatus, task: &TaskStatus) -> Value {
+    let mut body = json!({
+        "id": task.id, "state": task.state.as_str(), "worker_id": task.worker_id,
+        "version": status.version,
+    });
     if let Some(trace) = &task.trace {
         body["trace"] = trace.as_str().into();
     }
@@ -103,30 +108,18 @@ fn task_json(task: &TaskStatus) -> Value {
 }
 
 fn status_json(status: &ConnectorStatus) -> Value {
-    let mut connector = json!({ "state": status.state.as_str(), "worker_id": status.worker_id });
+    let mut connector = json!({
+        "state": status.state.as_str(), "worker_id": status.worker_id, "version": status.version,
+    });
     if let Some(trace) = &status.trace {
         connector["trace"] = trace.as_str().into();
     }
     json!({
         "name": status.name,
         "connector": connector,
-        "tasks": status.tasks.iter().map(task_json).collect::<Vec<_>>(),
+        "tasks": status.tasks.iter().map(|task| task_json(status, task)).collect::<Vec<_>>(),
         "type": status.kind.as_str(),
     })
-}
-
-/// Query parameters that may be repeated.
-fn repeated<'q>(query: Option<&'q str>, name: &str) -> Vec<&'q str> {
-    let pairs = query.unwrap_or_default().split('&');
-    pairs
-        .filter_map(|pair| pair.split_once('='))
-        .filter(|(key, _)| *key == name)
-        .map(|(_, value)| value)
-        .collect()
-}
-
-fn flag(query: Option<&str>, name: &str) -> bool {
-    repeated(query, name).iter().any(|value| value.eq_ignore_ascii_case("true"))
 }
 
 pub(crate) async fn list(
@@ -137,7 +130,7 @@ pub(crate) async fn list(
     if wants_page(&headers) {
         return console::page();
     }
-    let expand = repeated(query.as_deref(), "expand");
+    let expand: Vec<_> = query::values(query.as_deref(), "expand").collect();
     let names = state.worker().connectors().await;
     if expand.is_empty() {
         return Json(names.into()).into_response();
@@ -145,12 +138,12 @@ pub(crate) async fn list(
     let mut all = Map::new();
     for name in names {
         let mut one = Map::new();
-        if expand.contains(&"info")
+        if expand.iter().any(|what| what == "info")
             && let Ok(info) = state.worker().connector(&name).await
         {
             one.insert("info".to_owned(), info_json(&state, &info));
         }
-        if expand.contains(&"status")
+        if expand.iter().any(|what| what == "status")
             && let Ok(status) = state.worker().status(&name).await
         {
             one.insert("status".to_owned(), status_json(&status));
@@ -165,28 +158,22 @@ pub(crate) async fn create(
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Answer<Response> {
-    let (name, config, initial) = create_body(&state, &headers, &bytes).await?;
+    let fields: Map<String, Value> = body(&headers, &bytes)?;
+    let known = ["name", "config", "initial_state"];
+    if let Some(unknown) = fields.keys().find(|field| !known.contains(&field.as_str())) {
+        return Err(Refusal::bad(format!(
+            "unknown field \"{unknown}\": the body has \"name\", \"config\" and perhaps \"initial_state\""
+        )));
+    }
+    let (name, config, initial) = create_body(&state, &headers, &bytes)?;
     let info = state.worker().create(&name, config, initial).await?;
     Ok(created(&state, &info))
 }
 
 fn created(state: &ServerState, info: &ConnectorInfo) -> Response {
-    let location = format!("/connectors/{}", encoded(&info.name));
+    let location = format!("/connectors/{}", path_segment(&info.name));
     (StatusCode::CREATED, [(header::LOCATION, location)], Json(info_json(state, info)))
         .into_response()
-}
-
-/// A path segment's percent-encoding.
-fn encoded(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
 }
 
 pub(crate) async fn get(State(state): State<ServerState>, Path(name): Path<String>) -> Answer {
@@ -230,6 +217,9 @@ pub(crate) async fn patch_config(
     let given: Map<String, Value> = body(&headers, &bytes)?;
     let (removed, given): (Map<String, Value>, Map<String, Value>) =
         given.into_iter().partition(|(_, value)| value.is_null());
+    if removed.contains_key("name") {
+        return Err(Refusal::bad("a connector's name cannot be removed: leave \"name\" out"));
+    }
     let config = flat(given)?;
     let set = config.iter().map(|(key, value)| (key.to_owned(), Some(value.to_owned())));
     let patch = set.chain(removed.into_iter().map(|(key, _)| (key, None))).collect();
@@ -247,8 +237,8 @@ pub(crate) async fn restart(
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer<Response> {
-    let include_tasks = flag(query.as_deref(), "includeTasks");
-    let only_failed = flag(query.as_deref(), "onlyFailed");
+    let include_tasks = query::flag(query.as_deref(), "includeTasks");
+    let only_failed = query::flag(query.as_deref(), "onlyFailed");
     let status = state.worker().restart(&name, include_tasks, only_failed).await?;
     if !include_tasks && !only_failed {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -297,7 +287,7 @@ pub(crate) async fn task_status(
     let id = task_number(&name, &task)?;
     let status = state.worker().status(&name).await?;
     match status.tasks.iter().find(|task| task.id == id) {
-        Some(task) => Ok(Json(task_json(task))),
+        Some(task) => Ok(Json(task_json(&status, task))),
         None => Err(Refusal::not_found(format!("No status found for task {name}-{id}"))),
     }
 }
@@ -321,4 +311,12 @@ pub(crate) async fn reset_topics(
 ) -> Answer<StatusCode> {
     state.worker().reset_topics(&name).await?;
     Ok(StatusCode::ACCEPTED)
+}
+
+/// What the workers of a Kafka Connect cluster ask of each other, signed with the cluster's key.
+pub(crate) async fn internal(Path(name): Path<String>) -> Refusal {
+    Refusal::bad(format!(
+        "Internal request missing required signature: only workers of a Kafka Connect cluster call this; to change the \
+         tasks of {name}, change its configuration"
+    ))
 }

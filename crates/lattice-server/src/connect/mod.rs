@@ -10,8 +10,10 @@ mod secrets;
 
 use axum::{
     Router,
-    extract::State,
-    http::HeaderMap,
+    body::HttpBody as _,
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, header},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post, put},
 };
@@ -21,10 +23,15 @@ pub(crate) use connectors::create_body;
 pub(crate) use offsets::entries_json;
 pub(crate) use secrets::masked;
 
-use crate::{answer::Json, console, router::wants_page, state::ServerState};
+use crate::{
+    answer::{Json, Refusal, is_json, not_json},
+    console,
+    router::wants_page,
+    state::ServerState,
+};
 
 /// A version that tools parse to switch features: the Kafka whose API this is.
-const KAFKA_VERSION: &str = "4.1.0";
+const KAFKA_VERSION: &str = "4.4.0";
 
 pub(crate) fn routes() -> Router<ServerState> {
     Router::new()
@@ -41,7 +48,8 @@ pub(crate) fn routes() -> Router<ServerState> {
         .route("/connectors/{name}/pause", put(connectors::pause))
         .route("/connectors/{name}/resume", put(connectors::resume))
         .route("/connectors/{name}/stop", put(connectors::stop))
-        .route("/connectors/{name}/tasks", get(connectors::tasks))
+        .route("/connectors/{name}/tasks", get(connectors::tasks).post(connectors::internal))
+        .route("/connectors/{name}/fence", put(connectors::internal))
         .route("/connectors/{name}/tasks/{task}/status", get(connectors::task_status))
         .route("/connectors/{name}/tasks/{task}/restart", post(connectors::restart_task))
         .route("/connectors/{name}/topics", get(connectors::topics))
@@ -55,6 +63,7 @@ pub(crate) fn routes() -> Router<ServerState> {
         .route("/connector-plugins/{plugin}/config/validate", put(plugins::validate))
         .route("/admin/loggers", get(admin::list))
         .route("/admin/loggers/{logger}", get(admin::get).put(admin::set))
+        .layer(middleware::from_fn(media_types))
 }
 
 async fn root(State(state): State<ServerState>, headers: HeaderMap) -> Response {
@@ -78,5 +87,38 @@ async fn health(State(state): State<ServerState>) -> Response {
         return Json(json!({ "status": "healthy", "message": message })).into_response();
     }
     let body = json!({ "status": "unhealthy", "message": log.message });
-    (axum::http::StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response()
+}
+
+/// As Kafka Connect's resources: JSON goes in and comes out, whatever the route.
+async fn media_types(request: Request, next: Next) -> Response {
+    match refused(&request) {
+        Some(refusal) => refusal.into_response(),
+        None => next.run(request).await,
+    }
+}
+
+fn refused(request: &Request) -> Option<Refusal> {
+    let text = |name| {
+        let value = request.headers().get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().trim()
+    };
+    let accept = text(header::ACCEPT);
+    if !accepts_json(accept) && !wants_page(request.headers()) {
+        let message = format!(
+            "HTTP 406 Not Acceptable: answers are application/json, which Accept: {accept} leaves out"
+        );
+        return Some(Refusal::new(StatusCode::NOT_ACCEPTABLE, message));
+    }
+    let content_type = text(header::CONTENT_TYPE);
+    let wrong = !request.body().is_end_stream() && !is_json(content_type);
+    wrong.then(|| not_json(content_type))
+}
+
+fn accepts_json(accept: &str) -> bool {
+    accept.is_empty()
+        || accept.split(',').any(|range| {
+            let range = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            matches!(range.as_str(), "*/*" | "application/*" | "application/json")
+        })
 }

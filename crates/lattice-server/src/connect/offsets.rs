@@ -15,11 +15,13 @@ use crate::{
 };
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct OffsetsBody {
     offsets: Option<Vec<EntryBody>>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EntryBody {
     partition: Option<Map<String, Value>>,
     offset: Option<Map<String, Value>>,

@@ -5,22 +5,16 @@ use axum::{
     extract::{Path, RawQuery, State},
     http::HeaderMap,
 };
-use lattice_core::{config::Config, connector::Direction};
+use lattice_core::connector::Direction;
 use lattice_runtime::{ConfigInfo, Definition};
 use serde_json::{Map, Value, json};
 
+use super::connectors::flat;
 use crate::{
     answer::{Answer, Json, Refusal, body},
+    query,
     state::ServerState,
 };
-
-/// Converters that configurations may name.
-const CONVERTERS: [&str; 4] = [
-    "io.apicurio.registry.utils.converter.AvroConverter",
-    "io.confluent.connect.avro.AvroConverter",
-    "org.apache.kafka.connect.json.JsonConverter",
-    "org.apache.kafka.connect.storage.StringConverter",
-];
 
 pub(crate) async fn list(State(state): State<ServerState>, RawQuery(query): RawQuery) -> Json {
     let plugins = state.worker().plugins();
@@ -35,12 +29,13 @@ pub(crate) async fn list(State(state): State<ServerState>, RawQuery(query): RawQ
         })
     };
     let mut list: Vec<Value> = plugins.iter().map(|plugin| one(plugin.descriptor)).collect();
-    if query.unwrap_or_default().contains("connectorsOnly=false") {
+    let connectors_only = query::value(query.as_deref(), "connectorsOnly").unwrap_or("true".into());
+    if !connectors_only.eq_ignore_ascii_case("true") {
         let version = state.options().version;
-        list.extend(CONVERTERS.iter().map(|class| {
-            let title = class.rsplit('.').next().unwrap_or(class);
+        list.extend(state.worker().other_plugins().iter().map(|plugin| {
+            let title = plugin.class.rsplit('.').next().unwrap_or(plugin.class);
             json!({
-                "class": class, "type": "converter", "version": version,
+                "class": plugin.class, "type": plugin.kind, "version": version,
                 "alias": title, "title": title, "doc": "",
             })
         }));
@@ -56,11 +51,11 @@ fn definition_json(definition: &Definition) -> Value {
         "default_value": definition.default_value,
         "importance": definition.importance,
         "documentation": definition.documentation,
-        "group": definition.group,
+        "group": (!definition.group.is_empty()).then_some(&definition.group),
         "width": definition.width,
         "display_name": definition.display_name,
         "dependents": definition.dependents,
-        "order": definition.order_in_group,
+        "order_in_group": definition.order_in_group,
         "ignored": definition.ignored,
     })
 }
@@ -80,7 +75,20 @@ fn config_json(info: &ConfigInfo) -> Value {
     })
 }
 
-pub(crate) async fn config(State(state): State<ServerState>, Path(plugin): Path<String>) -> Answer {
+pub(crate) async fn config(
+    State(state): State<ServerState>,
+    Path(plugin): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let wanted = query::value(query.as_deref(), "version");
+    if let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) {
+        let version = state.worker().plugin_version(&plugin).unwrap_or(state.options().version);
+        if *wanted != *version {
+            return Err(Refusal::bad(format!(
+                "Plugin {plugin} not found that matches the version {wanted}: there is {version}"
+            )));
+        }
+    }
     let definitions = state.worker().plugin_config(&plugin)?;
     Ok(Json(definitions.iter().map(definition_json).collect::<Vec<_>>().into()))
 }
@@ -92,20 +100,13 @@ pub(crate) async fn validate(
     bytes: Bytes,
 ) -> Answer {
     let given: Map<String, Value> = body(&headers, &bytes)?;
-    let mut config = Config::default();
-    for (key, value) in given {
-        match value {
-            Value::String(text) => config.set(key, text),
-            Value::Null => {}
-            Value::Number(_) | Value::Bool(_) => config.set(key, value.to_string()),
-            Value::Array(_) | Value::Object(_) => {
-                return Err(Refusal::bad(format!("configuration \"{key}\" must be a text")));
-            }
-        }
-    }
+    let (nulls, given): (Map<String, Value>, Map<String, Value>) =
+        given.into_iter().partition(|(_, value)| value.is_null());
+    let nulls: Vec<String> = nulls.into_iter().map(|(key, _)| key).collect();
+    let config = flat(given)?;
     let name = config.get("name").unwrap_or_default().to_owned();
-    super::secrets::unmask(&state, &name, &mut config).await;
-    let validation = state.worker().validate(&plugin, config).await?;
+    let config = state.worker().with_kept_secrets(&name, config);
+    let validation = state.worker().validate(&plugin, config, &nulls).await?;
     Ok(Json(json!({
         "name": validation.name,
         "error_count": validation.error_count,

@@ -37,7 +37,7 @@ async fn malformed_bodies_are_refused_with_help() {
             ("POST", "/connectors", json!("x"), 400, "cannot be read"),
             ("POST", "/connectors", json!({}), 400, "config"),
             ("POST", "/connectors", json!({"config": source()}), 400, "name"),
-            ("POST", "/connectors", json!({"name": 7, "config": {}}), 400, "must be a text"),
+            ("POST", "/connectors", json!({"name": [], "config": {}}), 400, "must be a text"),
             ("POST", "/connectors", json!({"name": "x", "config": null}), 400, "config"),
             ("POST", "/connectors", post(json!({})), 400, "connector.class"),
             ("POST", "/connectors", post(with("topic.prefix", Value::Null)), 400, "is null"),

@@ -1,0 +1,15 @@
+//! `cargo x parity NAME`: what the real program answers to the table of requests, recorded.
+//!
+//! The normal tests compare ours with the recording and need no Java.
+
+mod connect;
+
+use anyhow::{Result, bail};
+
+/// `cargo x parity NAME`.
+pub(crate) fn command(name: &str) -> Result<()> {
+    match name {
+        "connect" => connect::record(),
+        _ => bail!("unknown program {name}: cargo x parity connect"),
+    }
+}
