@@ -10,6 +10,7 @@
 //!
 //! This crate must not know: topics, Avro, JSON records, sinks.
 
+mod buffers;
 mod caretaker;
 pub mod config;
 pub mod connection;

@@ -61,7 +61,7 @@ pub struct Start<'a> {
 /// A piece of a range.
 struct Piece {
     unit: usize,
-    data: Vec<u8>,
+    data: Bytes,
     rows: Vec<lattice_core::event::Span>,
     /// The range that is complete with this piece.
     done: Option<u32>,
@@ -142,7 +142,7 @@ impl Snapshot {
             // So that the plan is durable before the first row.
             self.announced = true;
             let position = self.position();
-            return Ok(Some(self.batch(Vec::new(), Vec::new(), Vec::new(), position)));
+            return Ok(Some(self.batch(Vec::new(), Bytes::new(), Vec::new(), position)));
         }
         while !self.ended {
             match self.pieces.recv().await {
@@ -168,7 +168,7 @@ impl Snapshot {
                     }
                     let mut batch = match self.waiting.take() {
                         Some(batch) => batch,
-                        None => self.batch(Vec::new(), Vec::new(), Vec::new(), self.position()),
+                        None => self.batch(Vec::new(), Bytes::new(), Vec::new(), self.position()),
                     };
                     if let Some(event) = batch.events.last_mut() {
                         event.origin.snapshot = SnapshotMarker::Last;
@@ -195,11 +195,11 @@ impl Snapshot {
     fn batch(
         &self,
         tables: Vec<Arc<TableSchema>>,
-        data: Vec<u8>,
+        data: Bytes,
         events: Vec<ChangeEvent>,
         position: Position,
     ) -> SourceBatch {
-        let (data, info) = (Bytes::from(data), Arc::clone(&self.info));
+        let info = Arc::clone(&self.info);
         SourceBatch { tables, data, events, position, info, notices: Vec::new() }
     }
 

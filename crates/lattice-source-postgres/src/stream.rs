@@ -5,7 +5,6 @@
 //! on its own timer, so that a log that stalls never ends the connection.
 
 mod assemble;
-mod buffers;
 mod reader;
 mod report;
 mod reselect;
@@ -28,6 +27,7 @@ use tokio::{
 };
 
 use crate::{
+    buffers::Buffers,
     config::Settings,
     connection::{Connection, quote_ident, quote_literal},
     position::{Offset, format_lsn},
@@ -84,7 +84,7 @@ impl Stream {
             half: halves.read,
             pace: halves.pace,
             buffer: halves.rest,
-            buffers: buffers::Buffers::default(),
+            buffers: Buffers::default(),
             at: 0,
             assembler,
             received: Arc::clone(&received),

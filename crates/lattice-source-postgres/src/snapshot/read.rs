@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytes::Bytes;
 use lattice_core::{Error, Result, connector::TaskContext, event::Span};
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -13,6 +14,7 @@ use tokio::{
 
 use super::{Delivered, Piece, Unit, permit, plan::Planned};
 use crate::{
+    buffers::Buffers,
     config::Settings,
     connection::{Connection, Purpose, quote_ident, quote_literal, sqlstate},
     row::append_copy_row,
@@ -41,6 +43,7 @@ struct Worker {
     budget_bytes: usize,
     max_rows: usize,
     user: String,
+    buffers: Buffers,
 }
 
 pub(super) async fn start(
@@ -75,6 +78,7 @@ pub(super) async fn start(
             budget_bytes,
             max_rows: settings.max_batch,
             user: settings.target.user.clone(),
+            buffers: Buffers::default(),
         };
         workers.spawn(Box::pin(worker.run()));
     }
@@ -147,7 +151,7 @@ impl Worker {
     /// Reads a range. False: nobody listens.
     async fn read(&mut self, job: &Job) -> Result<bool> {
         self.connection.copy_out(&job.sql).await?;
-        let (mut data, mut rows) = (Vec::with_capacity(PIECE_BYTES + PIECE_BYTES / 4), Vec::new());
+        let (mut data, mut rows) = (self.buffer(), Vec::new());
         loop {
             let mut bad = None;
             let more = self
@@ -165,7 +169,7 @@ impl Worker {
                 break;
             }
             if data.len() >= PIECE_BYTES || rows.len() >= self.max_rows {
-                let next = Vec::with_capacity(PIECE_BYTES + PIECE_BYTES / 4);
+                let next = self.buffer();
                 let full = std::mem::replace(&mut data, next);
                 if !self.give(job, full, std::mem::take(&mut rows), false).await? {
                     return Ok(false);
@@ -175,8 +179,14 @@ impl Worker {
         self.give(job, data, rows, !job.again).await
     }
 
+    fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = self.buffers.take_vec();
+        buffer.reserve(PIECE_BYTES + PIECE_BYTES / 4);
+        buffer
+    }
+
     async fn give(
-        &self,
+        &mut self,
         job: &Job,
         data: Vec<u8>,
         rows: Vec<(usize, usize)>,
@@ -191,6 +201,8 @@ impl Worker {
         let Some(permit) = permit(&self.budget, cost, self.budget_bytes).await else {
             return Ok(false);
         };
+        let data = Bytes::from(data);
+        self.buffers.remember(&data);
         let piece = Piece { unit: job.unit, data, rows, done: done.then_some(job.chunk) };
         Ok(self.sender.send(Ok((piece, permit))).await.is_ok())
     }

@@ -20,9 +20,9 @@ use tokio::{
 use super::{
     Delivered,
     assemble::{Assembler, Step},
-    buffers::Buffers,
 };
 use crate::{
+    buffers::Buffers,
     connection::{Pace, READ_BYTES, ReadHalf, malformed, server_error},
     protocol::{
         backend::{self, DATA_HEADER, Replication},

@@ -11,13 +11,13 @@ const LARGEST: usize = 4 << 20;
 
 /// Handles on what was handed over.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     given: Vec<Bytes>,
 }
 
 impl Buffers {
     /// An empty buffer.
-    pub(super) fn take(&mut self) -> BytesMut {
+    pub(crate) fn take(&mut self) -> BytesMut {
         let Some(free) = self.given.iter().position(Bytes::is_unique) else {
             return BytesMut::new();
         };
@@ -26,15 +26,20 @@ impl Buffers {
         buffer
     }
 
+    /// An empty buffer, as a vector.
+    pub(crate) fn take_vec(&mut self) -> Vec<u8> {
+        self.take().into()
+    }
+
     /// Remembers a buffer that was handed over.
-    pub(super) fn remember(&mut self, data: &Bytes) {
+    pub(crate) fn remember(&mut self, data: &Bytes) {
         if self.given.len() < MOST && data.len() <= LARGEST {
             self.given.push(data.clone());
         }
     }
 
     /// Gives all memory back.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.given.clear();
     }
 }
@@ -56,5 +61,10 @@ mod tests {
         let again = buffers.take();
         assert!(again.is_empty() && again.capacity() >= 10_000);
         assert_eq!(buffers.take().capacity(), 0);
+        let mut vector = Vec::with_capacity(10_000);
+        vector.push(1);
+        buffers.remember(&Bytes::from(vector));
+        let again = buffers.take_vec();
+        assert!(again.is_empty() && again.capacity() >= 10_000);
     }
 }
