@@ -11,6 +11,7 @@ use std::{
 const SERVICES: &[(&str, &str)] = &[
     ("LATTICE_TEST_PG15", "postgres://postgres:postgres@127.0.0.1:15415/postgres"),
     ("LATTICE_TEST_PG18", "postgres://postgres:postgres@127.0.0.1:15418/postgres"),
+    ("LATTICE_TEST_PG15_STANDBY", "postgres://postgres:postgres@127.0.0.1:15416/postgres"),
     ("LATTICE_TEST_CH", "http://127.0.0.1:18200"),
     ("LATTICE_TEST_CH18", "http://127.0.0.1:18123"),
     ("LATTICE_TEST_APICURIO", "http://127.0.0.1:19480"),

@@ -72,7 +72,12 @@ impl Source {
         } else {
             let folder = place::databases()?.join("demo-postgres");
             let _ = fs::remove_dir_all(&folder);
-            let server = Server { bin: place::system_postgres("")?, folder, port: free_port()? };
+            let server = Server {
+                bin: place::system_postgres("")?,
+                folder,
+                port: free_port()?,
+                standby: false,
+            };
             server.start(true)?;
             (server.url("postgres"), format!("127.0.0.1:{} (private)", server.port), Some(server))
         };

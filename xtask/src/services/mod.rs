@@ -21,9 +21,10 @@ struct Service {
     port: u16,
 }
 
-const SERVICES: [Service; 5] = [
+const SERVICES: [Service; 6] = [
     Service { name: "pg15", variable: "LATTICE_TEST_PG15", port: 15415 },
     Service { name: "pg18", variable: "LATTICE_TEST_PG18", port: 15418 },
+    Service { name: "pg15-standby", variable: "LATTICE_TEST_PG15_STANDBY", port: 15416 },
     Service { name: "ch", variable: "LATTICE_TEST_CH", port: 18200 },
     Service { name: "ch18", variable: "LATTICE_TEST_CH18", port: 18123 },
     Service { name: "apicurio", variable: "LATTICE_TEST_APICURIO", port: 19480 },
@@ -176,7 +177,7 @@ fn server(name: &str, port: u16) -> Result<Server> {
         "pg18" => place::cache().join("postgres18/bin"),
         _ => place::system_postgres("15")?,
     };
-    Ok(Server { bin, folder: folder(name)?, port })
+    Ok(Server { bin, folder: folder(name)?, port, standby: name.ends_with("standby") })
 }
 
 fn engine(name: &str, port: u16) -> Result<Engine> {

@@ -17,6 +17,8 @@ pub(crate) struct Server {
     pub(crate) bin: PathBuf,
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
+    /// It stays in recovery, as a replica does: it can be read and not written.
+    pub(crate) standby: bool,
 }
 
 /// Slots and senders for many tests at once; the rest keeps it small and its failures quick to see.
@@ -102,6 +104,11 @@ impl Server {
             fs::set_permissions(&copy, fs::Permissions::from_mode(0o600))
                 .context("protect the key")?;
             self.give(&[&copy])?;
+        }
+        if self.standby {
+            let signal = data.join("standby.signal");
+            fs::write(&signal, "").context("mark the cluster as a standby")?;
+            self.give(&[&signal])?;
         }
         fs::rename(data, finished).context("put the finished cluster in its place")
     }

@@ -1,7 +1,7 @@
 //! How the server is reached, and what is said when it cannot be used.
 
 use lattice_core::{ErrorKind, connector::SourceConnector};
-use lattice_testkit::ca_certificate;
+use lattice_testkit::{ca_certificate, service};
 
 use crate::harness::Source;
 
@@ -92,4 +92,23 @@ async fn a_server_that_cannot_be_verified_is_refused_with_the_remedy() {
         let error = source.try_open().await.err().expect("must be refused");
         assert!(error.to_string().contains("/nowhere/ca.crt"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_replica_that_cannot_decode_is_refused_naming_the_primary_as_the_remedy() {
+    let standby = service("LATTICE_TEST_PG15_STANDBY");
+    let port = standby.rsplit_once(':').and_then(|(_, rest)| rest.split('/').next());
+    let port = port.expect("the URL has a port");
+    // Same users and passwords, another server.
+    let target = [("database.port", port), ("database.dbname", "postgres")];
+    let source = Source::new("LATTICE_TEST_PG15", "replica", &target).await;
+    let error = source.try_open().await.err().expect("must be refused");
+    assert_eq!(error.kind(), ErrorKind::Config, "{}", error.chain());
+    assert!(error.to_string().contains("is a replica"), "{}", error.chain());
+    assert!(error.remedy().is_some_and(|remedy| remedy.contains("primary")), "{error:?}");
+    let issues = source.connector.validate(&source.config).await;
+    let named = |issue: &lattice_core::config::ConfigIssue| {
+        issue.key == "database.hostname" && issue.message.contains("is a replica")
+    };
+    assert!(issues.iter().any(named), "{issues:?}");
 }
