@@ -26,7 +26,7 @@ const HELP: &str = "cargo x COMMAND
   tidy                      the rules of the house that no other tool checks
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
-  parity connect            record anew what the real Kafka Connect answers to the table of requests
+  parity connect|registry   record anew what the real Kafka Connect or Apicurio answers to the table of requests
   docs                      the API documentation of all crates, every link checked";
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 //! The normal tests compare ours with the recording and need no Java.
 
 mod connect;
+mod registry;
 
 use anyhow::{Result, bail};
 
@@ -10,6 +11,7 @@ use anyhow::{Result, bail};
 pub(crate) fn command(name: &str) -> Result<()> {
     match name {
         "connect" => connect::record(),
-        _ => bail!("unknown program {name}: cargo x parity connect"),
+        "registry" => registry::record(),
+        _ => bail!("unknown program {name}: cargo x parity connect|registry"),
     }
 }

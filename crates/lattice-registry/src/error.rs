@@ -37,6 +37,8 @@ pub enum Code {
     NotPermitted = 42205,
     /// Another schema refers to it.
     ReferenceExists = 42206,
+    /// The id that was given is not the schema's.
+    IdDoesNotMatch = 42207,
     /// Not a subject's name.
     InvalidSubject = 42208,
     /// The store failed.
@@ -51,13 +53,15 @@ pub struct RegistryError {
     pub code: Code,
     /// The reason, for people.
     pub message: String,
+    /// The single findings where a schema is incompatible.
+    pub(crate) findings: Vec<String>,
     #[source]
-    source: Option<Error>,
+    source: Option<Box<Error>>,
 }
 
 impl RegistryError {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), source: None }
+        Self { code, message: message.into(), findings: Vec::new(), source: None }
     }
 
     pub(crate) fn subject_not_found(subject: &str) -> Self {
@@ -77,14 +81,21 @@ impl RegistryError {
 
 impl From<Error> for RegistryError {
     fn from(error: Error) -> Self {
-        Self { code: Code::Store, message: error.to_string(), source: Some(error) }
+        Self {
+            code: Code::Store,
+            message: error.to_string(),
+            findings: Vec::new(),
+            source: Some(Box::new(error)),
+        }
     }
 }
 
 impl From<RegistryError> for Error {
     fn from(error: RegistryError) -> Self {
         let kind = match error.code {
-            Code::Store => error.source.as_ref().map_or(ErrorKind::Transient, Error::kind),
+            Code::Store => {
+                error.source.as_ref().map_or(ErrorKind::Transient, |source| source.kind())
+            }
             Code::SubjectNotFound
             | Code::VersionNotFound
             | Code::SchemaNotFound
@@ -101,6 +112,7 @@ impl From<RegistryError> for Error {
             | Code::InvalidMode
             | Code::NotPermitted
             | Code::ReferenceExists
+            | Code::IdDoesNotMatch
             | Code::InvalidSubject => ErrorKind::Schema,
         };
         Self::new(kind, error.message.clone()).with_source(error)

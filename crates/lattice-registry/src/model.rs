@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use lattice_core::{BoxFuture, Result};
+use serde_json::Value;
 
 /// A schema's id, as it stands in every record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemaId(pub i32);
 
 /// A reference from one schema to another's named type.
@@ -19,41 +20,62 @@ pub struct Reference {
     pub version: i32,
 }
 
+/// What Confluent's API keeps beside a schema and gives back as it came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// Tags, properties, sensitive fields.
+    pub metadata: Option<Value>,
+    /// Migration and domain rules.
+    pub rule_set: Option<Value>,
+}
+
 /// A schema to be registered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewSchema {
-    /// `AVRO` or `JSON`.
+    /// `AVRO`, `JSON` or `PROTOBUF`.
     pub schema_type: &'static str,
     /// The text.
     pub schema: String,
     /// What it refers to.
     pub references: Vec<Reference>,
+    /// What is kept beside it.
+    pub extra: Extra,
+    /// The id it must get; only where a subject is being imported.
+    pub id: Option<SchemaId>,
+    /// The version it must get; only where a subject is being imported.
+    pub version: Option<i32>,
 }
 
 impl NewSchema {
     /// An Avro schema without references.
     pub fn avro(schema: impl Into<String>) -> Self {
-        Self { schema_type: "AVRO", schema: schema.into(), references: Vec::new() }
+        Self { schema_type: "AVRO", schema: schema.into(), ..Self::default() }
     }
 }
 
 /// A version of a subject.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RegisteredSchema {
-    /// Its id.
+    /// Its id: one for each distinct content.
     pub id: SchemaId,
+    /// Apicurio's other id: one for each version of each subject.
+    pub global_id: i64,
     /// The subject.
     pub subject: Arc<str>,
     /// The version, from 1.
     pub version: i32,
-    /// `AVRO` or `JSON`.
+    /// `AVRO`, `JSON` or `PROTOBUF`.
     pub schema_type: &'static str,
     /// The text.
     pub schema: Arc<str>,
     /// What it refers to.
     pub references: Vec<Reference>,
+    /// What is kept beside it.
+    pub extra: Extra,
     /// Soft deleted: hidden, but its id still resolves.
     pub deleted: bool,
+    /// When it was registered. Units: ms since 1970.
+    pub created_ms: i64,
 }
 
 /// A registry, embedded or remote.

@@ -3,55 +3,64 @@
 //! Every change is returned as documents to be written first; [`Subjects::apply`] makes it
 //! visible afterwards, so nothing is answered that a crash could take back.
 
+mod deletion;
+mod identity;
+mod registration;
+mod settings;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
-use serde_json::Value;
-
 use crate::{
-    Code, Level, NewSchema, Reference, RegisteredSchema, RegistryError, SchemaId, avro,
+    Code, Level, NewSchema, Reference, RegisteredSchema, RegistryError, SchemaId,
+    avro::inline,
     compatibility,
+    parsed::{Parsed, comparable},
+};
+
+pub(crate) use self::{
+    identity::{Digest, guid, guid_text},
+    settings::{Mode, Settings, group_key},
 };
 
 type Result<T> = std::result::Result<T, RegistryError>;
 
+/// References nested deeper than this are refused.
+const MAX_DEPTH: usize = 30;
+
 /// A registry's whole content.
 #[derive(Debug, Default)]
 pub(crate) struct Subjects {
-    versions: BTreeMap<Arc<str>, Vec<RegisteredSchema>>,
-    by_id: HashMap<SchemaId, Arc<str>>,
+    versions: BTreeMap<Arc<str>, Vec<Kept>>,
+    by_id: HashMap<SchemaId, Content>,
+    by_guid: HashMap<Digest, SchemaId>,
     settings: BTreeMap<String, Settings>,
+    counters: Counters,
 }
 
-/// What a subject (or, under the empty name, the whole registry) has of its own.
+/// A version, and what it is compared by.
+#[derive(Debug)]
+struct Kept {
+    schema: RegisteredSchema,
+    comparable: Digest,
+}
+
+/// What an id stands for.
+#[derive(Debug)]
+struct Content {
+    text: Arc<str>,
+    guid: Digest,
+    /// How many versions have it.
+    uses: usize,
+}
+
+/// The highest ids ever given: they are never given again, whatever was deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
-    pub(crate) level: Option<Level>,
-    pub(crate) mode: Option<Mode>,
-}
-
-/// Whether schemas may be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    ReadWrite,
-    ReadOnly,
-}
-
-impl Mode {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadWrite => "READWRITE",
-            Self::ReadOnly => "READONLY",
-        }
-    }
-
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        [Self::ReadWrite, Self::ReadOnly]
-            .into_iter()
-            .find(|mode| mode.as_str().eq_ignore_ascii_case(word))
-    }
+pub(crate) struct Counters {
+    pub(crate) id: i32,
+    pub(crate) global_id: i64,
 }
 
 /// A change that is to be written, then applied.
@@ -66,7 +75,7 @@ pub(crate) enum Change {
 #[derive(Debug)]
 pub(crate) enum Registration {
     Found(RegisteredSchema),
-    New(RegisteredSchema),
+    New(RegisteredSchema, Vec<Change>),
 }
 
 /// Which version of a subject is meant.
@@ -74,6 +83,14 @@ pub(crate) enum Registration {
 pub(crate) enum Which {
     Latest,
     Number(i32),
+}
+
+/// Which versions count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deleted {
+    Hidden,
+    Shown,
+    Only,
 }
 
 impl Which {
@@ -95,25 +112,26 @@ impl Which {
     }
 }
 
+impl Deleted {
+    /// What `deleted=true` means where the deleted ones come in addition.
+    pub(crate) fn shown(shown: bool) -> Self {
+        if shown { Self::Shown } else { Self::Hidden }
+    }
+
+    fn takes(self, deleted: bool) -> bool {
+        match self {
+            Self::Hidden => !deleted,
+            Self::Shown => true,
+            Self::Only => deleted,
+        }
+    }
+}
+
 impl Subjects {
     pub(crate) fn apply(&mut self, change: Change) {
         match change {
-            Change::Put(schema) => {
-                self.by_id.insert(schema.id, Arc::clone(&schema.schema));
-                let versions = self.versions.entry(Arc::clone(&schema.subject)).or_default();
-                match versions.binary_search_by_key(&schema.version, |other| other.version) {
-                    Ok(index) => versions[index] = schema,
-                    Err(index) => versions.insert(index, schema),
-                }
-            }
-            Change::Remove { subject, version } => {
-                if let Some(versions) = self.versions.get_mut(&subject) {
-                    versions.retain(|other| other.version != version);
-                    if versions.is_empty() {
-                        self.versions.remove(&subject);
-                    }
-                }
-            }
+            Change::Put(schema) => self.put(schema),
+            Change::Remove { subject, version } => self.remove(&subject, version),
             Change::Set { subject, settings } => {
                 if settings == Settings::default() {
                     self.settings.remove(&subject);
@@ -124,24 +142,86 @@ impl Subjects {
         }
     }
 
-    pub(crate) fn names(&self, deleted: bool) -> Vec<Arc<str>> {
-        self.versions
-            .iter()
-            .filter(|(_, versions)| versions.iter().any(|version| deleted || !version.deleted))
-            .map(|(subject, _)| Arc::clone(subject))
-            .collect()
+    fn put(&mut self, schema: RegisteredSchema) {
+        self.raise(Counters { id: schema.id.0, global_id: schema.global_id });
+        let subject = Arc::clone(&schema.subject);
+        if self.find(&subject, schema.version).is_some_and(|old| old.schema.id != schema.id) {
+            self.remove(&subject, schema.version);
+        }
+        let comparable = identity::digest(&comparable(schema.schema_type, &schema.schema));
+        let versions = self.versions.entry(subject).or_default();
+        let place = versions.binary_search_by_key(&schema.version, |kept| kept.schema.version);
+        match place {
+            Ok(index) => {
+                versions[index] = Kept { schema, comparable };
+                return;
+            }
+            Err(index) => versions.insert(index, Kept { schema: schema.clone(), comparable }),
+        }
+        let guid = guid(&schema);
+        self.by_guid.entry(guid).or_insert(schema.id);
+        let content = Content { text: schema.schema, guid, uses: 0 };
+        self.by_id.entry(schema.id).or_insert(content).uses += 1;
     }
 
-    pub(crate) fn versions(&self, subject: &str, deleted: bool) -> Vec<&RegisteredSchema> {
+    fn remove(&mut self, subject: &str, version: i32) {
+        let Some(versions) = self.versions.get_mut(subject) else { return };
+        let place = versions.binary_search_by_key(&version, |kept| kept.schema.version);
+        let Ok(index) = place else { return };
+        let Kept { schema, .. } = versions.remove(index);
+        if versions.is_empty() {
+            self.versions.remove(subject);
+        }
+        if let Some(content) = self.by_id.get_mut(&schema.id) {
+            content.uses = content.uses.saturating_sub(1);
+            if content.uses == 0 {
+                let guid = content.guid;
+                self.by_id.remove(&schema.id);
+                self.by_guid.remove(&guid);
+            }
+        }
+    }
+
+    /// Ids up to these are never given again.
+    pub(crate) fn raise(&mut self, to: Counters) {
+        self.counters.id = self.counters.id.max(to.id);
+        self.counters.global_id = self.counters.global_id.max(to.global_id);
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn find(&self, subject: &str, version: i32) -> Option<&Kept> {
+        let versions = self.versions.get(subject)?;
+        let place = versions.binary_search_by_key(&version, |kept| kept.schema.version).ok()?;
+        versions.get(place)
+    }
+
+    pub(crate) fn names(&self, deleted: Deleted) -> Vec<Arc<str>> {
+        let meant = |versions: &[Kept]| match deleted {
+            Deleted::Only => versions.iter().all(|kept| kept.schema.deleted),
+            Deleted::Hidden | Deleted::Shown => {
+                versions.iter().any(|kept| deleted.takes(kept.schema.deleted))
+            }
+        };
+        let subjects = self.versions.iter().filter(|(_, versions)| meant(versions));
+        subjects.map(|(subject, _)| Arc::clone(subject)).collect()
+    }
+
+    pub(crate) fn versions(&self, subject: &str, deleted: Deleted) -> Vec<&RegisteredSchema> {
         let all = self.versions.get(subject).map(Vec::as_slice).unwrap_or_default();
-        all.iter().filter(|version| deleted || !version.deleted).collect()
+        all.iter()
+            .map(|kept| &kept.schema)
+            .filter(|version| deleted.takes(version.deleted))
+            .collect()
     }
 
     pub(crate) fn version(
         &self,
         subject: &str,
         which: Which,
-        deleted: bool,
+        deleted: Deleted,
     ) -> Result<&RegisteredSchema> {
         let versions = self.versions(subject, deleted);
         if versions.is_empty() {
@@ -162,43 +242,56 @@ impl Subjects {
     }
 
     pub(crate) fn text(&self, id: SchemaId) -> Result<Arc<str>> {
-        self.by_id.get(&id).cloned().ok_or_else(|| {
+        self.by_id.get(&id).map(|content| Arc::clone(&content.text)).ok_or_else(|| {
             RegistryError::new(Code::SchemaNotFound, format!("Schema {} not found", id.0))
         })
     }
 
+    /// The text of a schema with the types it refers to written into it.
+    pub(crate) fn text_alone(&self, id: SchemaId) -> Result<Arc<str>> {
+        let text = self.text(id)?;
+        let places = self.places(id, true);
+        let Some(place) = places.first().filter(|place| !place.references.is_empty()) else {
+            return Ok(text);
+        };
+        if place.schema_type != "AVRO" {
+            return Ok(text);
+        }
+        let mut texts = Vec::new();
+        self.collect_references(&place.references, &mut texts, 0)?;
+        Ok(inline(&text, texts.iter().map(|text| &**text)).into())
+    }
+
+    /// The id of a content by the digest that Confluent calls its GUID.
+    pub(crate) fn id_of_guid(&self, guid: Digest) -> Option<SchemaId> {
+        self.by_guid.get(&guid).copied()
+    }
+
+    /// The highest id ever given.
+    pub(crate) fn max_id(&self) -> i32 {
+        self.counters.id
+    }
+
     /// All places where an id stands.
     pub(crate) fn places(&self, id: SchemaId, deleted: bool) -> Vec<&RegisteredSchema> {
-        self.versions
-            .values()
-            .flatten()
-            .filter(|version| version.id == id && (deleted || !version.deleted))
-            .collect()
+        self.all().filter(|version| version.id == id && (deleted || !version.deleted)).collect()
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &RegisteredSchema> {
-        self.versions.values().flatten()
+        self.versions.values().flatten().map(|kept| &kept.schema)
     }
 
-    pub(crate) fn settings(&self, subject: &str) -> Settings {
-        self.settings.get(subject).copied().unwrap_or_default()
+    /// Reads a schema with its references resolved.
+    pub(crate) fn parse(&self, schema: &NewSchema) -> Result<Parsed> {
+        self.parsed(schema.schema_type, &schema.schema, &schema.references)
     }
 
-    pub(crate) fn level(&self, subject: &str) -> Level {
-        self.settings(subject).level.or(self.settings("").level).unwrap_or(Level::Backward)
-    }
-
-    pub(crate) fn mode(&self, subject: &str) -> Mode {
-        self.settings(subject).mode.or(self.settings("").mode).unwrap_or(Mode::ReadWrite)
-    }
-
-    /// Parses a schema with its references resolved.
-    pub(crate) fn parse(&self, schema: &NewSchema) -> Result<avro::Schema> {
+    fn parsed(&self, kind: &str, text: &str, references: &[Reference]) -> Result<Parsed> {
         let mut texts = Vec::new();
-        self.collect_references(&schema.references, &mut texts, 0)?;
+        self.collect_references(references, &mut texts, 0)?;
         let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-        avro::Schema::parse_with(&schema.schema, &texts).map_err(|error| {
-            let message = format!("Invalid schema of type AVRO, details: {error}");
+        Parsed::parse(kind, text, &texts).map_err(|reason| {
+            let message = format!("Invalid schema of type {kind}, details: {reason}");
             RegistryError::new(Code::InvalidSchema, message)
         })
     }
@@ -209,225 +302,62 @@ impl Subjects {
         texts: &mut Vec<Arc<str>>,
         depth: usize,
     ) -> Result<()> {
-        if depth > 30 {
-            let message = "references are nested deeper than 30 levels";
+        if depth > MAX_DEPTH {
+            let message = format!("references are nested deeper than {MAX_DEPTH} levels");
             return Err(RegistryError::new(Code::InvalidSchema, message));
         }
         for reference in references {
-            let found = self
-                .version(&reference.subject, Which::Number(reference.version), true)
-                .map_err(|_| {
-                    let message = format!(
-                        "No schema reference found for subject \"{}\" and version {}",
-                        reference.subject, reference.version
-                    );
-                    RegistryError::new(Code::InvalidSchema, message)
-                })?;
-            self.collect_references(&found.references, texts, depth + 1)?;
-            if !texts.contains(&found.schema) {
-                texts.push(Arc::clone(&found.schema));
+            let found = self.find(&reference.subject, reference.version).ok_or_else(|| {
+                let message = format!(
+                    "No schema reference found for subject \"{}\" and version {}",
+                    reference.subject, reference.version
+                );
+                RegistryError::new(Code::InvalidSchema, message)
+            })?;
+            self.collect_references(&found.schema.references, texts, depth + 1)?;
+            if !texts.contains(&found.schema.schema) {
+                texts.push(Arc::clone(&found.schema.schema));
             }
         }
         Ok(())
-    }
-
-    /// Finds the same schema among a subject's versions: by its text, else by its structure
-    /// (white space and the order of properties do not count).
-    pub(crate) fn lookup(
-        &self,
-        subject: &str,
-        schema: &NewSchema,
-        deleted: bool,
-    ) -> Option<&RegisteredSchema> {
-        let versions = self.versions(subject, deleted);
-        let same = |other: &&&RegisteredSchema| other.references == schema.references;
-        let by_text =
-            versions.iter().rev().filter(same).find(|other| *other.schema == *schema.schema);
-        if by_text.is_some() {
-            return by_text.copied();
-        }
-        let wanted: Value = serde_json::from_str(&schema.schema).ok()?;
-        versions
-            .iter()
-            .rev()
-            .filter(same)
-            .find(|other| {
-                serde_json::from_str::<Value>(&other.schema).is_ok_and(|value| value == wanted)
-            })
-            .copied()
-    }
-
-    /// What registering `schema` under `subject` comes to.
-    pub(crate) fn register(&self, subject: &str, schema: NewSchema) -> Result<Registration> {
-        let schema = NewSchema { schema: compact(&schema.schema), ..schema };
-        if let Some(found) = self.lookup(subject, &schema, false) {
-            return Ok(Registration::Found(found.clone()));
-        }
-        if self.mode(subject) == Mode::ReadOnly {
-            let message = format!("Subject {subject} is in read-only mode");
-            return Err(RegistryError::new(Code::NotPermitted, message));
-        }
-        if subject.trim().is_empty() || subject.chars().any(char::is_control) {
-            let message = format!("Invalid subject name '{}'", subject.escape_debug());
-            return Err(RegistryError::new(Code::InvalidSubject, message));
-        }
-        let parsed = self.parse(&schema)?;
-        let findings = self.incompatibilities(subject, &parsed)?;
-        if !findings.is_empty() {
-            return Err(incompatible(subject, self.level(subject), &findings));
-        }
-        let version = self
-            .versions
-            .get(subject)
-            .and_then(|all| all.last())
-            .map_or(1, |last| last.version + 1);
-        let text: Arc<str> = schema.schema.into();
-        let id = self.id_of(&text, &schema.references);
-        Ok(Registration::New(RegisteredSchema {
-            id,
-            subject: subject.into(),
-            version,
-            schema_type: schema.schema_type,
-            schema: text,
-            references: schema.references,
-            deleted: false,
-        }))
-    }
-
-    /// One id per distinct content, whatever the subject.
-    fn id_of(&self, text: &Arc<str>, references: &[Reference]) -> SchemaId {
-        let known = self
-            .all()
-            .find(|other| other.schema == *text && other.references == references)
-            .map(|other| other.id);
-        known.unwrap_or_else(|| SchemaId(self.by_id.keys().map(|id| id.0).max().unwrap_or(0) + 1))
-    }
-
-    fn incompatibilities(&self, subject: &str, new: &avro::Schema) -> Result<Vec<String>> {
-        let level = self.level(subject);
-        if level == Level::None {
-            return Ok(Vec::new());
-        }
-        let versions = self.versions(subject, false);
-        self.compare(level, new, &versions)
     }
 
     /// Compares with the given versions, oldest first.
     pub(crate) fn compare(
         &self,
         level: Level,
-        new: &avro::Schema,
+        new: &Parsed,
         versions: &[&RegisteredSchema],
     ) -> Result<Vec<String>> {
-        let mut earlier = Vec::with_capacity(versions.len());
-        for version in versions {
-            let schema = NewSchema {
-                schema_type: version.schema_type,
-                schema: version.schema.to_string(),
-                references: version.references.clone(),
-            };
-            earlier.push((version.version, self.parse(&schema)?));
+        if level == Level::None {
+            return Ok(Vec::new());
+        }
+        let skipped = if level.is_transitive() { 0 } else { versions.len().saturating_sub(1) };
+        let mut earlier = Vec::new();
+        for version in versions.iter().skip(skipped) {
+            let parsed = self.parsed(version.schema_type, &version.schema, &version.references)?;
+            earlier.push((version.version, parsed));
         }
         Ok(compatibility::check(level, new, &earlier))
     }
 
     /// Who refers to a version.
-    pub(crate) fn referenced_by(&self, subject: &str, version: i32) -> Vec<SchemaId> {
+    pub(crate) fn referenced_by(
+        &self,
+        subject: &str,
+        version: i32,
+        deleted: bool,
+    ) -> Vec<SchemaId> {
         let refers = |schema: &&RegisteredSchema| {
-            !schema.deleted
+            (deleted || !schema.deleted)
                 && schema
                     .references
                     .iter()
                     .any(|reference| reference.subject == subject && reference.version == version)
         };
-        self.all().filter(refers).map(|schema| schema.id).collect()
+        let mut ids: Vec<SchemaId> = self.all().filter(refers).map(|schema| schema.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
-
-    /// The changes that delete a version, or all of them.
-    pub(crate) fn delete(
-        &self,
-        subject: &str,
-        which: Option<Which>,
-        permanent: bool,
-    ) -> Result<Vec<Change>> {
-        let known = self.versions(subject, true);
-        if known.is_empty() {
-            return Err(RegistryError::subject_not_found(subject));
-        }
-        let chosen: Vec<&RegisteredSchema> = match which {
-            None if permanent => {
-                if known.iter().any(|version| !version.deleted) {
-                    let message = format!(
-                        "Subject '{subject}' was not deleted first before being permanently deleted"
-                    );
-                    return Err(RegistryError::new(Code::SubjectNotSoftDeleted, message));
-                }
-                known
-            }
-            None => {
-                let live = self.versions(subject, false);
-                if live.is_empty() {
-                    let message = format!(
-                        "Subject '{subject}' was soft deleted. Set permanent=true to delete permanently"
-                    );
-                    return Err(RegistryError::new(Code::SubjectSoftDeleted, message));
-                }
-                live
-            }
-            Some(which) => vec![self.deletable(subject, which, permanent)?],
-        };
-        for version in &chosen {
-            if !self.referenced_by(subject, version.version).is_empty() {
-                let message = format!(
-                    "One or more references exist to the schema {{magic=1,keytype=SCHEMA,subject={subject},version={}}}.",
-                    version.version
-                );
-                return Err(RegistryError::new(Code::ReferenceExists, message));
-            }
-        }
-        let change = |version: &RegisteredSchema| {
-            if permanent {
-                Change::Remove { subject: Arc::clone(&version.subject), version: version.version }
-            } else {
-                Change::Put(RegisteredSchema { deleted: true, ..version.clone() })
-            }
-        };
-        Ok(chosen.into_iter().map(change).collect())
-    }
-
-    fn deletable(&self, subject: &str, which: Which, permanent: bool) -> Result<&RegisteredSchema> {
-        let version = self.version(subject, which, true)?;
-        let number = version.version;
-        if permanent && !version.deleted {
-            let message = format!(
-                "Subject '{subject}' Version {number} was not deleted first before being permanently deleted"
-            );
-            return Err(RegistryError::new(Code::VersionNotSoftDeleted, message));
-        }
-        if !permanent && version.deleted {
-            let message = format!(
-                "Subject '{subject}' Version {number} was soft deleted. Set permanent=true to delete permanently"
-            );
-            return Err(RegistryError::new(Code::VersionSoftDeleted, message));
-        }
-        Ok(version)
-    }
-}
-
-/// The same JSON without white space; anything else unchanged, for the parser to refuse.
-fn compact(text: &str) -> String {
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) => value.to_string(),
-        Err(_) => text.to_owned(),
-    }
-}
-
-fn incompatible(subject: &str, level: Level, findings: &[String]) -> RegistryError {
-    let message = format!(
-        "Schema being registered is incompatible with an earlier schema for subject \"{subject}\", \
-         details: [{}; compatibility: {}]",
-        findings.join("; "),
-        level.as_str()
-    );
-    RegistryError::new(Code::Incompatible, message)
 }

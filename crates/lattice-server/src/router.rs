@@ -21,6 +21,7 @@ const MAX_BODY: usize = 8 << 20;
 /// Trailing slashes are accepted everywhere, as Kafka Connect does and its clients rely on.
 pub fn router(state: ServerState) -> Router {
     let registry = lattice_registry::routes(std::sync::Arc::clone(state.registry()));
+    let apicurio = lattice_registry::apicurio_routes(std::sync::Arc::clone(state.registry()));
     let routes = Router::new()
         .route("/openapi.json", get(openapi))
         .route("/metrics", get(metrics::metrics))
@@ -28,7 +29,9 @@ pub fn router(state: ServerState) -> Router {
         .merge(api::routes())
         .with_state(state.clone())
         .nest("/registry", registry.clone())
-        .nest("/apis/ccompat/v7", registry)
+        .nest("/apis/ccompat/v7", registry.clone())
+        .nest("/apis/ccompat/v8", registry)
+        .nest("/apis/registry/v3", apicurio)
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))

@@ -128,6 +128,11 @@ pub struct Fixed {
     pub size: usize,
 }
 
+/// Whether a word names a type without a structure.
+pub(crate) fn is_primitive_name(word: &str) -> bool {
+    parse::primitive(word).is_some()
+}
+
 impl Schema {
     /// Parses a schema's JSON text.
     ///

@@ -326,6 +326,7 @@ impl RegistryClient {
                 schema: fetched.text.into(),
                 references: fetched.references,
                 deleted: version.state.as_deref() == Some("DISABLED"),
+                ..RegisteredSchema::default()
             });
         }
         Ok(versions)

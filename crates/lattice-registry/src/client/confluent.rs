@@ -182,7 +182,7 @@ impl RegistryClient {
                 },
                 schema: body.schema.into(),
                 references: body.references.into_iter().map(Reference::from).collect(),
-                deleted: false,
+                ..RegisteredSchema::default()
             });
         }
         Ok(versions)

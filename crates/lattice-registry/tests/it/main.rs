@@ -2,5 +2,7 @@
 
 mod client;
 mod faults;
+mod hard_cases;
+mod parity;
 mod served;
 mod support;

@@ -1,11 +1,13 @@
-use super::*;
+use crate::{Level, avro::Schema, compatibility::check, parsed::Parsed};
 
 fn record(fields: &str) -> String {
     format!(r#"{{"type":"record","name":"a.R","fields":[{fields}]}}"#)
 }
 
 fn compatible(level: Level, old: &[&str], new: &str) -> bool {
-    let parsed = |text: &str| Schema::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let parsed = |text: &str| {
+        Parsed::Avro(Schema::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")))
+    };
     let earlier: Vec<_> = (1..).zip(old.iter().map(|text| parsed(text))).collect();
     check(level, &parsed(new), &earlier).is_empty()
 }
@@ -138,8 +140,9 @@ fn a_recursive_record_is_compatible_with_itself() {
 
 #[test]
 fn a_finding_names_field_and_place() {
-    let old = Schema::parse(&record(r#"{"name":"a","type":"int"}"#)).unwrap();
-    let new = Schema::parse(&record(r#"{"name":"b","type":"int"}"#)).unwrap();
+    let parsed = |text: &str| Parsed::Avro(Schema::parse(text).unwrap());
+    let old = parsed(&record(r#"{"name":"a","type":"int"}"#));
+    let new = parsed(&record(r#"{"name":"b","type":"int"}"#));
     let findings = check(Level::Backward, &new, &[(1, old)]);
     assert_eq!(findings.len(), 1);
     assert!(
