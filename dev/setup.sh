@@ -69,6 +69,7 @@ fi
 if [ "$what" = all ]; then
     [ -n "$(newest_postgres)" ] || missing+=(postgresql)
     need clickhouse-server clickhouse-server
+    need pgbouncer pgbouncer
     have chromium || have google-chrome || missing+=(chromium)
 fi
 

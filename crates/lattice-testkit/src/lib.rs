@@ -22,6 +22,8 @@ mod compare;
 #[cfg(feature = "services")]
 mod lattice;
 #[cfg(feature = "services")]
+mod pooler;
+#[cfg(feature = "services")]
 mod postgres;
 #[cfg(feature = "services")]
 mod proxy;
@@ -37,6 +39,7 @@ pub use self::{
     clickhouse::ClickHouseDatabase,
     compare::{assert_same_content, compare_tables, wait_until_same_content},
     lattice::{Answer, LatticeProcess},
+    pooler::Pooler,
     postgres::PostgresDatabase,
     proxy::TcpProxy,
     services::{ca_certificate, free_port, service},

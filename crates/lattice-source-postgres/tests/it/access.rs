@@ -1,7 +1,7 @@
 //! How the server is reached, and what is said when it cannot be used.
 
 use lattice_core::{ErrorKind, connector::SourceConnector};
-use lattice_testkit::{ca_certificate, service};
+use lattice_testkit::{Pooler, ca_certificate, service};
 
 use crate::harness::Source;
 
@@ -111,4 +111,28 @@ async fn a_replica_that_cannot_decode_is_refused_naming_the_primary_as_the_remed
         issue.key == "database.hostname" && issue.message.contains("is a replica")
     };
     assert!(issues.iter().any(named), "{issues:?}");
+}
+
+#[tokio::test]
+async fn a_pooler_is_refused_as_one_unless_it_lets_replication_through() {
+    let mut source = Source::new("LATTICE_TEST_PG15", "pooler", &[]).await;
+    source.database.execute("CREATE TABLE t(id int PRIMARY KEY)").await;
+    let pooler = Pooler::start(&source.database).await;
+    source.config.set("database.port", pooler.port().to_string());
+    source.config.set("database.hostname", "127.0.0.1");
+    match source.try_open().await {
+        // PgBouncer 1.23 and later.
+        Ok(mut task) => {
+            source.database.execute("INSERT INTO t VALUES (1)").await;
+            let seen = source.read(&mut task, |seen| !seen.is_empty()).await;
+            assert_eq!(seen[0].id(), 1);
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Config, "{}", error.chain());
+            assert!(error.chain().contains("pooler"), "{}", error.chain());
+            let issues = source.connector.validate(&source.config).await;
+            let told = |issue: &lattice_core::config::ConfigIssue| format!("{issue:?}");
+            assert!(issues.iter().any(|issue| told(issue).contains("pooler")), "{issues:?}");
+        }
+    }
 }
