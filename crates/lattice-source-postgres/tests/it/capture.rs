@@ -147,6 +147,38 @@ async fn a_slot_made_anew_behind_the_position_stops_the_task() {
 }
 
 #[tokio::test]
+async fn another_server_or_timeline_under_the_same_name_stops_the_task_until_a_gap_is_accepted() {
+    let mut source = Source::new("LATTICE_TEST_PG15", "identity", &[]).await;
+    source.database.execute("CREATE TABLE t(id int PRIMARY KEY)").await;
+    let mut task = source.open().await;
+    source.database.execute("INSERT INTO t VALUES (1)").await;
+    source.read(&mut task, |seen| seen.len() == 1).await;
+    task.close().await;
+    let position = source.position.clone().expect("has one");
+    for (field, value, named) in [
+        ("lattice_system_id", serde_json::json!("1"), "system identifier"),
+        ("lattice_timeline", serde_json::json!(77), "timeline"),
+    ] {
+        // As if the position had been stored for the server that stood here before.
+        let mut other = position.clone();
+        assert!(other.offset.insert(field.to_owned(), value).is_some(), "{field} is stored");
+        source.position = Some(other);
+        let error = source.try_open().await.err().expect("must not go on");
+        assert_eq!(error.kind(), ErrorKind::Fatal, "{}", error.chain());
+        assert!(error.to_string().contains(named), "{}", error.chain());
+        let remedy = error.remedy().unwrap_or_default();
+        assert!(remedy.contains("when_needed"), "{remedy}");
+        assert!(remedy.contains("lattice.accept.gap"), "{remedy}");
+    }
+    source.config.set("lattice.accept.gap", "true");
+    let mut task = source.open().await;
+    source.database.execute("INSERT INTO t VALUES (2)").await;
+    // From where the slot stands: what was not confirmed yet comes again, and no snapshot.
+    let seen = source.read(&mut task, |seen| seen.iter().any(|event| event.id() == 2)).await;
+    assert!(seen.iter().all(|event| event.op == Op::Create), "{seen:?}");
+}
+
+#[tokio::test]
 async fn snapshot_and_stream_give_the_same_values() {
     for server in SERVERS {
         let mut source = Source::new(server, "types", &[]).await;
