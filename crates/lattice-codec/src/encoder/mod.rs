@@ -59,6 +59,20 @@ struct Scratch {
     sources: Vec<SourceBlock>,
 }
 
+/// Larger buffers are given back after a call: one huge row must not be paid for for ever.
+/// Units: bytes.
+const KEPT_BYTES: usize = 4 << 20;
+
+impl Scratch {
+    fn shrink(&mut self) {
+        for buffer in [&mut self.key, &mut self.value, &mut self.other_key] {
+            if buffer.capacity() > KEPT_BYTES {
+                *buffer = Vec::new();
+            }
+        }
+    }
+}
+
 /// One call's state.
 struct Call<'a, 's> {
     batch: &'a SourceBatch,
@@ -173,6 +187,7 @@ impl Encoder {
                 .map_err(|error| EncodeError { event, error })?;
             next = pending.next();
         }
+        scratch.shrink();
         Ok(())
     }
 }
