@@ -109,6 +109,10 @@ pub(crate) struct Serve {
     /// What is logged, as levels by target: `info`, `warn,lattice_runtime=debug`
     #[arg(long, env = "LATTICE_LOG", default_value = "info")]
     pub(crate) log: String,
+    /// A properties file of a Kafka Connect worker: its converters (`key.converter`, …) hold for
+    /// connectors that name none, its `config.providers` say what references may read
+    #[arg(long, env = "LATTICE_WORKER_CONFIG")]
+    pub(crate) worker_config: Option<PathBuf>,
     /// How log lines look
     #[arg(long, env = "LATTICE_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,

@@ -1,13 +1,13 @@
 //! `lattice serve`.
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use lattice_core::Error;
+use lattice_core::{Error, config::Config};
 use lattice_log::{EmbeddedLog, EmbeddedOptions, Log, TopicConfig};
 use lattice_registry::EmbeddedRegistry;
-use lattice_runtime::{Worker, WorkerConfig, WorkerOptions};
+use lattice_runtime::{Worker, WorkerConfig, WorkerOptions, properties};
 use lattice_server::{Parts, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -29,13 +29,19 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     .map_err(told)?;
     let registry = EmbeddedRegistry::open(log.documents()).await.map_err(told)?;
     let cluster_id = cluster_id(log.as_ref()).await.map_err(told)?;
+    let settings = settings(serve.worker_config.as_deref())?;
     let worker = Worker::start(WorkerOptions {
         worker_id: address.to_string(),
         log: Arc::clone(&log) as Arc<dyn Log>,
         registry: Arc::clone(&registry) as _,
         plugins: plugins::plugins(),
         environment: Arc::new(|name: &str| std::env::var(name).ok()),
-        config: WorkerConfig { default_topic, ..WorkerConfig::default() },
+        config: WorkerConfig {
+            default_topic,
+            defaults: settings.clone(),
+            settings,
+            ..WorkerConfig::default()
+        },
     })
     .await
     .map_err(told)?;
@@ -65,6 +71,14 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     served.map_err(told)?;
     tracing::info!("lattice stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The worker's own settings by Kafka Connect's names.
+fn settings(file: Option<&Path>) -> Result<Config> {
+    let Some(file) = file else { return Ok(Config::default()) };
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("read the worker's properties file {}", file.display()))?;
+    Ok(Config::new(properties(&text).into_iter().collect()))
 }
 
 fn default_topic(serve: &Serve) -> TopicConfig {

@@ -27,6 +27,8 @@ pub(crate) struct Tolerance {
     /// Sinks: whether dead letters get context headers.
     pub(crate) headers: bool,
     log: bool,
+    /// Whether the log says which record it was; its content never stands there.
+    log_places: bool,
 }
 
 impl Tolerance {
@@ -39,6 +41,7 @@ impl Tolerance {
             topic: (!topic.is_empty()).then(|| topic.to_owned()),
             headers: config.boolean(&keys::DEAD_LETTER_HEADERS)?,
             log: config.boolean(&keys::LOG_ENABLE)?,
+            log_places: config.boolean(&keys::LOG_MESSAGES)?,
         })
     }
 
@@ -51,6 +54,7 @@ impl Tolerance {
     pub(crate) fn note(&self, report: &Report, place: &str, error: &Error) {
         report.dead_letters.fetch_add(1, Ordering::Relaxed);
         if self.log {
+            let place = self.log_places.then_some(place);
             tracing::error!(place, error = error.chain(), "record was not processed");
         }
     }

@@ -44,6 +44,16 @@ pub(crate) const LOG_ENABLE: Key = errors(
 .default("false")
 .label("Log Errors");
 
+/// `errors.log.include.messages`
+pub(crate) const LOG_MESSAGES: Key = errors(
+    "errors.log.include.messages",
+    KeyType::Boolean,
+    "Whether the log of tolerated errors says which record it was: topic, partition and offset, or table and \
+     operation. Rows never stand in the log; see the dead letters.",
+)
+.default("false")
+.label("Log Error Details");
+
 /// `errors.deadletterqueue.topic.name`
 pub(crate) const DEAD_LETTER_TOPIC: Key = errors(
     "errors.deadletterqueue.topic.name",
@@ -246,14 +256,7 @@ pub(crate) static COMMON: &[Key] = &[
     MAX_RETRIES,
     TOLERANCE,
     LOG_ENABLE,
-    errors(
-        "errors.log.include.messages",
-        KeyType::Boolean,
-        "Whether the log shows the records themselves.",
-    )
-    .default("false")
-    .label("Log Error Details")
-    .ignored("rows never stand in the log; see the dead letters"),
+    LOG_MESSAGES,
 ];
 
 /// Keys of every source.

@@ -1,6 +1,7 @@
 //! The binary as its users meet it: the REST API by table, and the command line.
 
 mod api;
+mod clusters;
 mod command_line;
 mod contract;
 mod parity;

@@ -43,6 +43,53 @@ async fn retries_end_when_the_configuration_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retries_end_when_their_time_is_over() {
+    let (_ground, house) = House::new().await;
+    for _ in 0..9 {
+        house.script.fail(Error::transient("the server went away"));
+    }
+    // The wait before the second try alone takes longer.
+    house.create_source(&[("errors.retry.timeout", "1")]).await;
+    let status = house.task_becomes("shop", State::Failed).await;
+    assert_eq!(status.tasks[0].trace.as_deref(), Some("the server went away"));
+    assert!(house.script.opens().len() < 9, "{:?}", house.script.opens());
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_reference_stands_for_stands_in_no_status() {
+    let (_ground, house) = House::new().await;
+    house.script.fail(Error::new(ErrorKind::Auth, "the server refuses \"resolved\""));
+    house.create_source(&[("script.password", "${env:LATTICE_IT}")]).await;
+    let status = house.task_becomes("shop", State::Failed).await;
+    assert_eq!(status.tasks[0].trace.as_deref(), Some("the server refuses \"********\""));
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connector_is_restarted_when_a_provider_gives_another_value() {
+    let (_ground, house) = House::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secrets.properties");
+    std::fs::write(&file, "password=first").unwrap();
+    let reference = format!("${{file:{}:password}}", file.display());
+    house.create_source(&[("script.password", &reference)]).await;
+    let other = [("config.action.reload", "none"), ("script.password", &reference)];
+    let pairs = [("connector.class", "scripted"), ("topic.prefix", "calm")];
+    house.create("calm", &[&pairs[..], &other].concat()).await;
+    house.script.add_good(0..3);
+    house.log_holds(TOPIC, 3).await;
+    let opened = house.script.opens().len();
+    std::fs::write(&file, "password=second").unwrap();
+    eventually("the connector is opened again", async || {
+        (house.script.opens().len() > opened).then_some(())
+    })
+    .await;
+    assert_eq!(house.script.opens().len(), opened + 1, "only the one that follows its provider");
+    house.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_errors_fail_the_task_with_their_chain_until_it_is_restarted() {
     let (_ground, house) = House::new().await;
     let error = Error::new(ErrorKind::Auth, "log in").with_source(std::io::Error::other("denied"));

@@ -1,17 +1,19 @@
 //! Lattice's own API under `/api/v1`: what the console and the command line ask for.
 
 mod check;
+mod clusters;
 mod connector;
 mod events;
 mod messages;
 mod overview;
+mod remote;
 mod topics;
 mod views;
 
 use axum::{
     Router,
     extract::State,
-    routing::{get, post},
+    routing::{any, get, post, put},
 };
 use serde_json::json;
 
@@ -26,6 +28,14 @@ pub(crate) fn routes() -> Router<ServerState> {
         .route("/api/v1/check", post(check::check))
         .route("/api/v1/tables", post(check::tables))
         .route("/api/v1/preview", post(check::preview))
+        .route("/api/v1/clusters", get(clusters::list))
+        .route("/api/v1/clusters/{cluster}", put(clusters::put).delete(clusters::delete))
+        .route(
+            "/api/v1/clusters/{cluster}/connectors",
+            get(clusters::connectors).post(clusters::create),
+        )
+        .route("/api/v1/clusters/{cluster}/connectors/{name}", any(clusters::call_plain))
+        .route("/api/v1/clusters/{cluster}/connectors/{name}/{action}", any(clusters::call))
         .route("/api/v1/topics", get(topics::list))
         .route("/api/v1/topics/{topic}", get(topics::detail).delete(topics::delete))
         .route("/api/v1/topics/{topic}/messages", get(messages::messages))
