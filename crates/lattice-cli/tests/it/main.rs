@@ -5,3 +5,4 @@ mod clusters;
 mod command_line;
 mod contract;
 mod parity;
+mod settings;
