@@ -339,3 +339,39 @@ impl DecoderOptions {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lattice_core::config::Config;
+
+    use super::registry_of;
+
+    fn config(pairs: &[(&str, &str)]) -> Config {
+        let mut config = Config::default();
+        for (name, value) in pairs {
+            config.set(*name, *value);
+        }
+        config
+    }
+
+    const KEY: &str = "key.converter.schema.registry.url";
+    const VALUE: &str = "value.converter.schema.registry.url";
+    const JSON: (&str, &str) = ("key.converter", "org.apache.kafka.connect.json.JsonConverter");
+
+    #[test]
+    fn a_connector_uses_one_registry_or_is_told_that_it_cannot_use_two() {
+        assert!(registry_of(&config(&[])).unwrap().is_none());
+        let one = registry_of(&config(&[(VALUE, "http://a:1")])).unwrap();
+        assert!(one.is_some(), "the key uses the value's");
+        assert_eq!(one, registry_of(&config(&[(KEY, "http://a:1")])).unwrap());
+        assert_eq!(
+            one,
+            registry_of(&config(&[(KEY, "http://a:1"), (VALUE, "http://a:1")])).unwrap()
+        );
+        let error =
+            registry_of(&config(&[(KEY, "http://a:1"), (VALUE, "http://b:1")])).unwrap_err();
+        assert!(error.chain().contains("same URL"), "{}", error.chain());
+        let other = registry_of(&config(&[JSON, (KEY, "http://b:1"), (VALUE, "http://a:1")]));
+        assert_eq!(other.unwrap(), one, "a converter without schema ids has no registry");
+    }
+}

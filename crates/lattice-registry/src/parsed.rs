@@ -82,7 +82,7 @@ fn sorted(value: &Value, out: &mut String) {
     match value {
         Value::Object(object) => {
             let mut members: Vec<_> = object.iter().collect();
-            members.sort_by(|(a, _), (b, _)| a.cmp(b));
+            members.sort_by_key(|(name, _)| name.as_str());
             out.push('{');
             for (index, (name, member)) in members.into_iter().enumerate() {
                 // Writing to a String cannot fail.

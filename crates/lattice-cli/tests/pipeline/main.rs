@@ -5,6 +5,7 @@ mod crashes;
 mod faults;
 mod metrics;
 mod pairs;
+mod registries;
 
 use std::time::Duration;
 

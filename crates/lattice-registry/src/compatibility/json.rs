@@ -74,7 +74,7 @@ impl<'s> Checker<'s> {
         match (reader, writer) {
             (Value::Bool(true), _) | (_, Value::Bool(false)) => {}
             (Value::Bool(false), _) => {
-                self.find("TYPE_NARROWED", path, "the reader allows nothing")
+                self.find("TYPE_NARROWED", path, "the reader allows nothing");
             }
             (Value::Object(read), Value::Object(written)) => self.objects(read, written, path),
             (Value::Object(read), _) => {
@@ -184,7 +184,7 @@ impl<'s> Checker<'s> {
         let takes = |one: &&str| {
             allowed.contains(one) || (**one == *"integer" && allowed.contains(&"number"))
         };
-        let missing: Vec<&str> = made.iter().copied().filter(|one| !takes(&one)).collect();
+        let missing: Vec<&str> = made.iter().copied().filter(|one| !takes(one)).collect();
         if !missing.is_empty() {
             let kind = if missing.len() == made.len() { "TYPE_CHANGED" } else { "TYPE_NARROWED" };
             let detail =
@@ -387,6 +387,7 @@ mod tests {
 
     /// (case, writer, reader, the finding; none: compatible)
     #[test]
+    #[allow(clippy::too_many_lines)] // one table
     fn a_reader_must_allow_what_the_writer_allows() {
         let open = r#"{"type":"object","properties":{"a":{"type":"integer"}}}"#;
         let closed = r#"{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":false}"#;

@@ -12,7 +12,8 @@ pub(super) fn unreadable(reader: &File, writer: &File) -> Vec<String> {
         match reader.messages.get(name) {
             Some(read) => message(reader, writer, (name, read, written), &mut findings),
             None => {
-                findings.push(format!("MESSAGE_REMOVED at /{name}: the reader has no such message"))
+                findings
+                    .push(format!("MESSAGE_REMOVED at /{name}: the reader has no such message"));
             }
         }
     }

@@ -16,9 +16,9 @@ use axum::{
     routing::{any, post},
 };
 use lattice_core::ErrorKind;
-use lattice_registry::{EmbeddedRegistry, NewSchema, SchemaRegistry, routes};
+use lattice_registry::{EmbeddedRegistry, NewSchema, Registries, SchemaRegistry, routes};
 
-use crate::support::{Memory, V1, client, own, serve};
+use crate::support::{Memory, V1, client, own, serve, settings};
 
 async fn registry() -> Router {
     routes(EmbeddedRegistry::open(Arc::<Memory>::default()).await.unwrap())
@@ -179,4 +179,22 @@ async fn something_that_is_no_registry_is_told_so() {
     let error = registry.register("s", NewSchema::avro(V1)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config, "{}", error.chain());
     assert!(error.remedy().is_some_and(|remedy| remedy.contains("URL")));
+}
+
+/// Connectors that name no registry, or this process's own by its address, stay inside; equal
+/// options share a client.
+#[tokio::test]
+async fn a_registry_of_this_process_is_not_asked_over_the_network() {
+    let own: Arc<dyn SchemaRegistry> =
+        EmbeddedRegistry::open(Arc::<Memory>::default()).await.unwrap();
+    let registries = Registries::new(Arc::clone(&own), "127.0.0.1:8083");
+    let of = |url: &str| registries.of(Some(settings(&[("schema.registry.url", url)]))).unwrap();
+    assert!(Arc::ptr_eq(&registries.of(None).unwrap(), &own));
+    assert!(Arc::ptr_eq(&of("http://localhost:8083/registry"), &own));
+    assert!(Arc::ptr_eq(&of("http://127.0.0.1:8083/apis/ccompat/v7"), &own));
+    let elsewhere = of("http://localhost:8081");
+    assert!(!Arc::ptr_eq(&elsewhere, &own));
+    assert!(Arc::ptr_eq(&elsewhere, &of("http://localhost:8081")), "one client for equal options");
+    assert!(!Arc::ptr_eq(&elsewhere, &of("http://localhost:8082")));
+    assert!(!Arc::ptr_eq(&of("http://registry:8083"), &own), "another host's");
 }

@@ -90,11 +90,16 @@ pub(crate) async fn own() -> String {
     serve(routes(EmbeddedRegistry::open(Arc::<Memory>::default()).await.unwrap())).await
 }
 
-/// A client with these options of `value.converter`.
-pub(crate) fn client(options: &[(&str, &str)]) -> RegistryClient {
+/// The settings that these options of `value.converter` make.
+pub(crate) fn settings(options: &[(&str, &str)]) -> ClientSettings {
     let mut config = Config::default();
     for (option, value) in options {
         config.set(format!("value.converter.{option}"), *value);
     }
-    RegistryClient::new(ClientSettings::from_config("value", &config).unwrap().unwrap()).unwrap()
+    ClientSettings::from_config("value", &config).unwrap().unwrap()
+}
+
+/// A client with these options of `value.converter`.
+pub(crate) fn client(options: &[(&str, &str)]) -> RegistryClient {
+    RegistryClient::new(settings(options)).unwrap()
 }
