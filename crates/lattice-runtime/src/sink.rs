@@ -134,8 +134,17 @@ impl Delivery<'_> {
             .map(|(topic, partition, offset, error)| Rejected { topic, partition, offset, error })
             .collect();
         let events = decoded.batch.events.len() as u64;
-        if let Some((_, last)) = next.last() {
-            tracing::trace!(events, bytes, age_ms = now_ms() - last.timestamp_ms, "records taken");
+        if let Some(event) = decoded.batch.events.last() {
+            let committed_ms = event.origin.ts_us / 1000;
+            let record = decoded.batch.coordinates.last();
+            let recorded_ms = record.map_or(0, |record| record.timestamp_ms);
+            let now = now_ms();
+            tracing::trace!(
+                events,
+                since_commit_ms = now - committed_ms,
+                since_record_ms = now - recorded_ms,
+                "events taken"
+            );
         }
         let status = match events {
             0 => None,

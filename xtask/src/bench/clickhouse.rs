@@ -35,7 +35,9 @@ impl Target {
         let agent = agent();
         let mut request = agent.post(&self.url);
         if !query.is_empty() {
+            // The settings that the sink sends.
             request = request.query("query", query).query("async_insert", "0");
+            request = request.query("optimize_on_insert", "0");
         }
         let mut response = request.send(body).context("send to ClickHouse")?;
         let status = response.status();

@@ -4,7 +4,7 @@ use std::{
     io::Write,
     process::{Command, Stdio},
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result};
@@ -56,8 +56,9 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     let mut seen: Vec<(f64, Highest)> = Vec::new();
     let mut highest = Highest::default();
     platform.wait_for("bench-sink", "all rows", || {
-        see(&target, &mut highest)?;
-        seen.push((now(), highest));
+        if let Some(when) = see(&target, &mut highest)? {
+            seen.push((when, highest));
+        }
         Ok(highest[1..].iter().all(|number| *number >= rows / WRITERS))
     })?;
     for writer in writers {
@@ -77,25 +78,30 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     }))])
 }
 
-/// Asks for what came since the last time, so that the asking costs the target little.
-fn see(target: &Target, highest: &mut Highest) -> Result<()> {
+/// Asks for what came since the last time, so that the asking costs the target little. Gives the
+/// server's time at which the question saw it, in seconds since the Unix epoch; `None`: nothing came.
+/// How long the answer then takes is the asking's own cost.
+fn see(target: &Target, highest: &mut Highest) -> Result<Option<f64>> {
     let newer = highest.iter().zip(0..).skip(1).map(|(number, writer)| {
         let (from, to) = (writer * RANGE + number, (writer + 1) * RANGE);
         format!("id > {from} and id < {to}")
     });
     let newest = format!(
-        "select intDiv(id, {RANGE}) as writer, max(id) % {RANGE} from {}.`bench.public.items` \
+        "select intDiv(id, {RANGE}) as writer, max(id) % {RANGE}, \
+         toFloat64(toUnixTimestamp64Micro(now64(6))) / 1e6 from {}.`bench.public.items` \
          where {} group by writer",
         target.name,
         newer.collect::<Vec<_>>().join(" or ")
     );
+    let mut when = None;
     for line in target.query(&newest)?.lines() {
-        if let Some((writer, number)) = line.split_once('\t') {
-            let writer: usize = writer.parse()?;
-            *highest.get_mut(writer).context("a writer nobody knows")? = number.parse()?;
-        }
+        let mut cells = line.split('\t');
+        let mut cell = || cells.next().context("a row of three cells");
+        let (writer, number): (usize, u64) = (cell()?.parse()?, cell()?.parse()?);
+        *highest.get_mut(writer).context("a writer nobody knows")? = number;
+        when = Some(cell()?.parse()?);
     }
-    Ok(())
+    Ok(when)
 }
 
 /// From each row's own time, set by the server just before its commit, to when it was seen.
@@ -122,11 +128,6 @@ fn latencies(database: &Database, seen: &[(f64, Highest)]) -> Result<Vec<f64>> {
         latencies.push((when - created) * 1000.0);
     }
     Ok(latencies)
-}
-
-/// Units: seconds since the Unix epoch.
-fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 fn row(id: u64) -> String {
