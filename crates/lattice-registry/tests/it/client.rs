@@ -9,7 +9,7 @@ use lattice_registry::{NewSchema, RegistryClient, SchemaId, SchemaRegistry};
 use lattice_testkit::service;
 use serde_json::Value;
 
-use crate::support::{V1, V2, V3, client, own};
+use crate::support::{V1, V2, V3, client, own, own_as_apicurio};
 
 /// A registry under test: how a client is told of it.
 struct Backend {
@@ -50,6 +50,7 @@ async fn backends() -> Vec<Backend> {
     let apicurio = service("LATTICE_TEST_APICURIO");
     let ccompat = format!("{apicurio}/apis/ccompat/v7");
     let own = own().await;
+    let both = own_as_apicurio().await;
     let option = |name: &str, value: String| vec![(name.to_owned(), value)];
     let core = |version: &str| {
         option("apicurio.registry.url", format!("{apicurio}/apis/registry/{version}"))
@@ -61,6 +62,11 @@ async fn backends() -> Vec<Backend> {
             name: "Apicurio ccompat",
             options: option("schema.registry.url", ccompat.clone()),
             admin: ccompat,
+        },
+        Backend {
+            name: "Lattice v3",
+            options: option("apicurio.registry.url", format!("{both}/apis/registry/v3")),
+            admin: format!("{both}/apis/ccompat/v7"),
         },
         Backend {
             name: "Lattice",

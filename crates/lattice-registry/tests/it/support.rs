@@ -10,7 +10,7 @@ use std::{
 use axum::{Router, body::Body, http::Request};
 use bytes::Bytes;
 use lattice_core::{BoxFuture, Result, config::Config, store::DocumentStore};
-use lattice_registry::{ClientSettings, EmbeddedRegistry, RegistryClient, routes};
+use lattice_registry::{ClientSettings, EmbeddedRegistry, RegistryClient, apicurio_routes, routes};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -83,6 +83,15 @@ pub(crate) async fn serve(router: Router) -> String {
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
     format!("http://{address}")
+}
+
+/// A registry of our own behind a socket, with both APIs at the paths that Apicurio has.
+pub(crate) async fn own_as_apicurio() -> String {
+    let registry = EmbeddedRegistry::open(Arc::<Memory>::default()).await.unwrap();
+    let apis = Router::new()
+        .nest("/apis/ccompat/v7", routes(Arc::clone(&registry)))
+        .nest("/apis/registry/v3", apicurio_routes(registry));
+    serve(apis).await
 }
 
 /// A registry of our own behind a socket.
