@@ -5,8 +5,8 @@
 #   dev/setup.sh demo       only what `make demo` needs
 #   dev/setup.sh check      only what `make check` needs
 #
-# Quick when all is there. Packages come from Debian (apt-get, as root or by sudo), PyPI and npm;
-# Rust, where there is none, from rustup. Programs that are not system packages live in
+# Quick when all is there. Packages come from Debian (apt-get, as root or by sudo), PyPI, npm and
+# Maven Central; Rust, where there is none, from rustup. Programs that are not system packages live in
 # $LATTICE_DEV_CACHE (by default ~/.cache/lattice-dev, for root /var/cache/lattice-dev: the database
 # user must be able to read it), so that a second clone on the same machine starts at once.
 set -euo pipefail
@@ -71,6 +71,8 @@ if [ "$what" = all ]; then
     need clickhouse-server clickhouse-server
     need pgbouncer pgbouncer
     have chromium || have google-chrome || missing+=(chromium)
+    need java default-jre-headless
+    need mvn maven
 fi
 
 install_packages() {
@@ -209,6 +211,23 @@ if [ "$what" = all ]; then
         chmod -R a+rX "$cache/postgres18"
         chmod a+x "$cache"/postgres18/bin/*
         echo "$version" >"$cache/postgres18/.stamp"
+    fi
+fi
+
+# ---------------------------------------------------------------- Maven: Kafka
+
+if [ "$what" = all ]; then
+    stamp=$(sha256sum dev/kafka/pom.xml | cut -d' ' -f1)
+    if [ "$(cat "$cache/kafka.stamp" 2>/dev/null)" != "$stamp" ]; then
+        say "installing from Maven: Kafka"
+        rm -rf "$cache/kafka" "$cache/kafka.stamp"
+        mvn --quiet --batch-mode --file dev/kafka/pom.xml \
+            org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+            -DoutputDirectory="$cache/kafka" -DincludeScope=runtime >"$cache/mvn.log" 2>&1 || {
+            tail -20 "$cache/mvn.log" >&2
+            fail "Maven could not get Kafka (whole output: $cache/mvn.log)"
+        }
+        echo "$stamp" >"$cache/kafka.stamp"
     fi
 fi
 

@@ -116,6 +116,31 @@ pub(crate) struct Serve {
     /// How log lines look
     #[arg(long, env = "LATTICE_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+    #[command(flatten)]
+    pub(crate) kafka: Kafka,
+}
+
+/// The Kafka cluster to run on, in place of a data folder.
+#[derive(Args)]
+#[command(next_help_heading = "Kafka")]
+pub(crate) struct Kafka {
+    /// Brokers of the Kafka cluster that holds topics, offsets, configurations and schemas, in
+    /// place of the data folder: HOST:PORT, several with commas between them
+    #[arg(long, env = "LATTICE_BOOTSTRAP_SERVERS")]
+    pub(crate) bootstrap_servers: Option<String>,
+    /// A properties file of a Kafka client (`security.protocol`, `sasl.*`, `ssl.*`) or of a Kafka
+    /// Connect worker
+    #[arg(long, env = "LATTICE_COMMAND_CONFIG")]
+    pub(crate) command_config: Option<PathBuf>,
+    /// The platform's name on the cluster, with which its topics begin [default: lattice]
+    #[arg(long, env = "LATTICE_GROUP_ID")]
+    pub(crate) group_id: Option<String>,
+    /// The topic of connectors, as Kafka Connect keeps them [default: GROUP-configs]
+    #[arg(long, env = "LATTICE_CONFIG_TOPIC")]
+    pub(crate) config_topic: Option<String>,
+    /// The topic of source offsets, as Kafka Connect keeps them [default: GROUP-offsets]
+    #[arg(long, env = "LATTICE_OFFSET_TOPIC")]
+    pub(crate) offset_topic: Option<String>,
 }
 
 /// How log lines look.

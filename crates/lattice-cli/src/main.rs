@@ -9,6 +9,7 @@ mod arguments;
 mod client;
 mod commands;
 mod documents;
+mod log;
 mod logging;
 mod plugins;
 mod serve;

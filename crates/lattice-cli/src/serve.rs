@@ -4,14 +4,18 @@ use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use lattice_core::{Error, config::Config};
-use lattice_log::{EmbeddedLog, EmbeddedOptions, Log, TopicConfig};
+use lattice_core::{config::Config, store::DocumentStore};
+use lattice_log::TopicConfig;
 use lattice_registry::EmbeddedRegistry;
 use lattice_runtime::{Worker, WorkerConfig, WorkerOptions, properties};
 use lattice_server::{Parts, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{arguments::Serve, logging, plugins};
+use crate::{
+    arguments::Serve,
+    log::{OpenLog, told},
+    logging, plugins,
+};
 
 /// How long tasks may take to finish their batches at a stop.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
@@ -22,17 +26,17 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     let listener = lattice_server::bind(&serve.listen).await.map_err(told)?;
     let address = listener.local_addr().context("read the address that is listened on")?;
     let default_topic = default_topic(&serve);
-    let log = EmbeddedLog::open(EmbeddedOptions {
-        default_topic: default_topic.clone(),
-        ..EmbeddedOptions::new(serve.data.clone())
-    })
-    .map_err(told)?;
-    let registry = EmbeddedRegistry::open(log.documents()).await.map_err(told)?;
-    let cluster_id = cluster_id(log.as_ref()).await.map_err(told)?;
+    let log = OpenLog::open(&serve, default_topic.clone()).await?;
+    let documents = log.documents();
+    let registry = EmbeddedRegistry::open(Arc::clone(&documents)).await.map_err(told)?;
+    let cluster_id = match log.own_cluster_id() {
+        Some(id) => id,
+        None => cluster_id(documents.as_ref()).await.map_err(told)?,
+    };
     let settings = settings(serve.worker_config.as_deref())?;
     let worker = Worker::start(WorkerOptions {
         worker_id: address.to_string(),
-        log: Arc::clone(&log) as Arc<dyn Log>,
+        log: log.shared(),
         registry: Arc::clone(&registry) as _,
         plugins: plugins::plugins(),
         environment: Arc::new(|name: &str| std::env::var(name).ok()),
@@ -46,14 +50,14 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     .await
     .map_err(told)?;
     tracing::info!(
-        %address, data = %serve.data.display(), version = env!("CARGO_PKG_VERSION"),
+        %address, data = log.place(&serve.data), version = env!("CARGO_PKG_VERSION"),
         partitions = serve.partitions, retention_hours = serve.retention_hours,
         allowed_hosts = ?serve.allow_hosts, log = serve.log,
         "lattice serves; the console is at http://{address}"
     );
     let parts = Parts {
         worker: worker.clone(),
-        log: Arc::clone(&log) as Arc<dyn Log>,
+        log: log.shared(),
         registry,
         options: ServerOptions {
             worker_id: address.to_string(),
@@ -67,7 +71,7 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     };
     let served = lattice_server::serve(listener, parts, stop_signal()?).await;
     worker.shutdown(STOP_DEADLINE).await;
-    log.close().await.map_err(told)?;
+    log.close().await?;
     served.map_err(told)?;
     tracing::info!("lattice stopped");
     Ok(ExitCode::SUCCESS)
@@ -110,10 +114,9 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static> {
 }
 
 /// The log's identity, made at the first start.
-async fn cluster_id(log: &EmbeddedLog) -> lattice_core::Result<String> {
+async fn cluster_id(store: &dyn DocumentStore) -> lattice_core::Result<String> {
     const NAMESPACE: &str = "platform";
     const KEY: &str = "cluster-id";
-    let store = log.documents();
     let kept = store.scan(NAMESPACE).await?.into_iter().find(|(key, _)| key == KEY);
     if let Some((_, id)) = kept {
         return Ok(String::from_utf8_lossy(&id).into_owned());
@@ -133,9 +136,4 @@ fn random_id() -> String {
         id.push(char::from(LETTERS[usize::try_from(number % 64).unwrap_or(0)]));
     }
     id
-}
-
-/// The error with its causes and its remedy.
-fn told(error: Error) -> anyhow::Error {
-    anyhow::anyhow!(error.chain())
 }

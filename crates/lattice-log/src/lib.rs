@@ -2,15 +2,17 @@
 //!
 //! Comes in: records ([`BatchSetBuilder`] makes batches of them) and source positions, in one
 //! [`AppendRequest`]; goes out: stored batches, from any offset ([`Log::fetch`]). Read [`Log`]
-//! first, then [`RecordBatchReader`], then [`EmbeddedLog`].
+//! first, then [`RecordBatchReader`], then [`EmbeddedLog`] and [`KafkaLog`].
 //!
 //! This room must not know: what is in a record (Avro, JSON, envelopes), connectors, HTTP.
 
 pub mod embedded;
+pub mod kafka;
 pub mod log;
 pub mod record_batch;
 
 pub use embedded::{EmbeddedLog, EmbeddedOptions};
+pub use kafka::{KafkaLog, KafkaOptions};
 pub use log::{
     AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
     SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition,

@@ -2,7 +2,7 @@
 //! process that can be killed, network faults, and the comparison of a source table with its target.
 //!
 //! Nothing here is part of a normal build: other crates have it as a dev-dependency only. There are no
-//! doubles: [`service`] gives the address of a real PostgreSQL or ClickHouse (`cargo x services up` starts
+//! doubles: [`service`] gives the address of a real PostgreSQL, ClickHouse or Kafka (`cargo x services up` starts
 //! them) and fails loudly when there is none.
 //!
 //! Read first: [`PostgresDatabase`] and [`ClickHouseDatabase`] (made empty, dropped with the test),
@@ -19,6 +19,8 @@ pub mod parity;
 mod clickhouse;
 #[cfg(feature = "services")]
 mod compare;
+#[cfg(feature = "services")]
+mod kafka;
 #[cfg(feature = "services")]
 mod lattice;
 #[cfg(feature = "services")]
@@ -38,6 +40,7 @@ mod wait;
 pub use self::{
     clickhouse::ClickHouseDatabase,
     compare::{assert_same_content, compare_tables, wait_until_same_content},
+    kafka::{KafkaBroker, KafkaBrokerOptions, kafka_tool},
     lattice::{Answer, LatticeProcess},
     pooler::Pooler,
     postgres::PostgresDatabase,

@@ -15,6 +15,7 @@ const SERVICES: &[(&str, &str)] = &[
     ("LATTICE_TEST_CH", "http://127.0.0.1:18200"),
     ("LATTICE_TEST_CH18", "http://127.0.0.1:18123"),
     ("LATTICE_TEST_APICURIO", "http://127.0.0.1:19480"),
+    ("LATTICE_TEST_KAFKA", "127.0.0.1:19292"),
 ];
 
 /// Gives the address of a real service: the variable of this name, else the address at which
@@ -83,7 +84,7 @@ fn assert_listens(name: &str, url: &str) {
     );
 }
 
-fn listens(url: &str) -> bool {
+pub(crate) fn listens(url: &str) -> bool {
     let Ok(addresses) = address_of(url).to_socket_addrs() else { return false };
     addresses
         .into_iter()

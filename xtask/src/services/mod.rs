@@ -4,6 +4,7 @@
 
 pub(crate) mod apicurio;
 pub(crate) mod clickhouse;
+mod kafka;
 pub(crate) mod postgres;
 pub(crate) mod process;
 
@@ -11,7 +12,7 @@ use std::{env, net::TcpListener, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use self::{apicurio::Registry, clickhouse::Engine, postgres::Server};
+use self::{apicurio::Registry, clickhouse::Engine, kafka::Broker, postgres::Server};
 use crate::place;
 
 /// A service's name, the variable that tests read, the default port, and how it is reached.
@@ -21,13 +22,14 @@ struct Service {
     port: u16,
 }
 
-const SERVICES: [Service; 6] = [
+const SERVICES: [Service; 7] = [
     Service { name: "pg15", variable: "LATTICE_TEST_PG15", port: 15415 },
     Service { name: "pg18", variable: "LATTICE_TEST_PG18", port: 15418 },
     Service { name: "pg15-standby", variable: "LATTICE_TEST_PG15_STANDBY", port: 15416 },
     Service { name: "ch", variable: "LATTICE_TEST_CH", port: 18200 },
     Service { name: "ch18", variable: "LATTICE_TEST_CH18", port: 18123 },
     Service { name: "apicurio", variable: "LATTICE_TEST_APICURIO", port: 19480 },
+    Service { name: "kafka", variable: "LATTICE_TEST_KAFKA", port: 19292 },
 ];
 
 /// What to do when a service's usual port is held by something that is not ours.
@@ -126,6 +128,12 @@ fn start(service: &Service, policy: PortPolicy) -> Result<Running> {
             registry.start(false).with_context(describe)?;
         }
         registry.url()
+    } else if name == "kafka" {
+        let broker = Broker::new(folder(name)?, port);
+        if started_now {
+            broker.start().with_context(describe)?;
+        }
+        broker.address()
     } else {
         let engine = engine(name, port)?;
         if started_now {
@@ -143,6 +151,8 @@ fn down(name: &str) -> Result<bool> {
         server(name, 0)?.stop()?;
     } else if name == "apicurio" {
         Registry::new(folder(name)?, 0).stop()?;
+    } else if name == "kafka" {
+        Broker::new(folder(name)?, 0).stop()?;
     } else {
         engine(name, 0)?.stop()?;
     }

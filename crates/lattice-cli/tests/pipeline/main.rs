@@ -3,6 +3,7 @@
 
 mod crashes;
 mod faults;
+mod kafka;
 mod metrics;
 mod pairs;
 mod registries;

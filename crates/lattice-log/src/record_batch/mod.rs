@@ -12,6 +12,7 @@ mod builder;
 mod partitioner;
 mod raw;
 mod reader;
+mod stamp;
 mod varint;
 
 #[cfg(test)]
@@ -21,6 +22,8 @@ pub use builder::BatchSetBuilder;
 pub use partitioner::{murmur2, partition_of_key};
 pub use raw::RawBatch;
 pub use reader::{HeaderView, RecordBatchReader, RecordIndex, RecordSet, RecordView, Span};
+
+pub(crate) use stamp::{Head, Stamp, checksum, stamped, withheld};
 
 /// Bytes of a batch before its records.
 pub const HEADER_BYTES: usize = 61;

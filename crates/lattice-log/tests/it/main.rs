@@ -1,4 +1,8 @@
-//! The embedded log as its users meet it: killed processes, folders in other hands, disks that are full.
+//! The logs as their users meet them: killed processes, folders in other hands, disks that are full; real Kafka
+//! brokers, and what happens to them.
 
 mod crash;
 mod folder;
+mod kafka;
+mod kafka_faults;
+mod kafka_security;

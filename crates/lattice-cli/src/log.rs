@@ -1,0 +1,113 @@
+//! The log that `lattice serve` runs on: a file of its own, or a Kafka cluster.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use anyhow::{Context, Result};
+use lattice_core::{Error, store::DocumentStore};
+use lattice_log::{EmbeddedLog, EmbeddedOptions, KafkaLog, KafkaOptions, Log, TopicConfig};
+use lattice_runtime::properties;
+
+use crate::arguments::{Kafka, Serve};
+
+/// An open log.
+pub(crate) enum OpenLog {
+    /// One SQLite file.
+    Embedded(Arc<EmbeddedLog>),
+    /// A Kafka cluster.
+    Kafka(Arc<KafkaLog>),
+}
+
+impl OpenLog {
+    /// Opens what the arguments ask for.
+    pub(crate) async fn open(serve: &Serve, default_topic: TopicConfig) -> Result<Self> {
+        if serve.kafka.bootstrap_servers.is_none() && serve.kafka.command_config.is_none() {
+            let options =
+                EmbeddedOptions { default_topic, ..EmbeddedOptions::new(serve.data.clone()) };
+            return Ok(Self::Embedded(EmbeddedLog::open(options).map_err(told)?));
+        }
+        let options = kafka_options(&serve.kafka, default_topic)?;
+        Ok(Self::Kafka(KafkaLog::open(options).await.map_err(told)?))
+    }
+
+    /// As everybody else sees it.
+    pub(crate) fn shared(&self) -> Arc<dyn Log> {
+        match self {
+            Self::Embedded(log) => Arc::clone(log) as Arc<dyn Log>,
+            Self::Kafka(log) => Arc::clone(log) as Arc<dyn Log>,
+        }
+    }
+
+    /// The log's documents.
+    pub(crate) fn documents(&self) -> Arc<dyn DocumentStore> {
+        self.shared().documents()
+    }
+
+    /// The identity that a cluster has by itself.
+    pub(crate) fn own_cluster_id(&self) -> Option<String> {
+        match self {
+            Self::Embedded(_) => None,
+            Self::Kafka(log) => Some(log.cluster_id().to_owned()),
+        }
+    }
+
+    /// Where it keeps its records, for people.
+    pub(crate) fn place(&self, data: &Path) -> String {
+        match self {
+            Self::Embedded(_) => data.display().to_string(),
+            Self::Kafka(log) => format!("Kafka cluster {}", log.cluster_id()),
+        }
+    }
+
+    /// Ends it after everything that was answered is safe.
+    pub(crate) async fn close(&self) -> Result<()> {
+        match self {
+            Self::Embedded(log) => log.close().await.map_err(told),
+            // Nothing waits here: appends are answered by the brokers.
+            Self::Kafka(_) => Ok(()),
+        }
+    }
+}
+
+/// The file's properties, under what the command line says.
+fn kafka_options(kafka: &Kafka, default_topic: TopicConfig) -> Result<KafkaOptions> {
+    let mut properties = match &kafka.command_config {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("read the properties file {}", file.display()))?;
+            properties(&text).into_iter().collect()
+        }
+        None => BTreeMap::new(),
+    };
+    if let Some(servers) = &kafka.bootstrap_servers {
+        properties.insert("bootstrap.servers".to_owned(), servers.clone());
+    }
+    // A worker's properties of Kafka Connect name the same things in these words.
+    let mut named = |given: &Option<String>, word: &str| {
+        let kept = properties.remove(word);
+        given.clone().or(kept).filter(|name| !name.trim().is_empty())
+    };
+    let group_id = named(&kafka.group_id, "group.id").unwrap_or_else(|| "lattice".to_owned());
+    let config_topic = named(&kafka.config_topic, "config.storage.topic");
+    let offset_topic = named(&kafka.offset_topic, "offset.storage.topic");
+    let offset_partitions = match named(&None, "offset.storage.partitions") {
+        Some(count) => count
+            .trim()
+            .parse()
+            .with_context(|| format!("\"offset.storage.partitions\" is \"{count}\""))?,
+        None => KafkaOptions::new("").offset_partitions,
+    };
+    Ok(KafkaOptions {
+        properties,
+        group_id,
+        config_topic,
+        offset_topic,
+        offset_partitions,
+        default_topic,
+        ..KafkaOptions::new("")
+    })
+}
+
+/// The error with its causes and its remedy.
+pub(crate) fn told(error: Error) -> anyhow::Error {
+    anyhow::anyhow!(error.chain())
+}

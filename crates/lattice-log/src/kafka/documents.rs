@@ -1,0 +1,58 @@
+//! Documents in compacted topics: connectors and their target states in the one that Kafka
+//! Connect keeps them in, under its keys; everything else in one of our own.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lattice_core::{BoxFuture, Result, store::DocumentStore};
+
+use super::table::Table;
+
+/// Namespaces whose documents are Kafka Connect's records, and how their keys begin.
+const CONNECT: [(&str, &str); 2] =
+    [("connector-configs", "connector-"), ("connector-states", "target-state-")];
+
+/// Documents in two topics.
+pub(crate) struct Documents {
+    pub(crate) connect: Table,
+    pub(crate) own: Table,
+}
+
+impl Documents {
+    /// The table that holds a namespace, and how its keys begin.
+    fn place(&self, namespace: &str) -> (&Table, String) {
+        match CONNECT.iter().find(|(known, _)| *known == namespace) {
+            Some((_, prefix)) => (&self.connect, (*prefix).to_owned()),
+            None => (&self.own, format!("{namespace}/")),
+        }
+    }
+}
+
+/// The documents of a log, by its handle.
+pub(crate) struct Handle(pub(crate) Arc<Documents>);
+
+impl DocumentStore for Handle {
+    fn put<'a>(
+        &'a self,
+        namespace: &'a str,
+        documents: Vec<(String, Option<Bytes>)>,
+    ) -> BoxFuture<'a, Result<()>> {
+        let (table, prefix) = self.0.place(namespace);
+        let change = |(name, value): (String, Option<Bytes>)| {
+            (format!("{prefix}{name}").into_bytes(), value.map(Vec::from))
+        };
+        let changes: Vec<_> = documents.into_iter().map(change).collect();
+        Box::pin(async move { table.write(&changes).await })
+    }
+
+    fn scan<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<Vec<(String, Bytes)>>> {
+        Box::pin(async move {
+            let (table, prefix) = self.0.place(namespace);
+            let choose = |key: &[u8], value: &Bytes| {
+                let name = key.strip_prefix(prefix.as_bytes())?;
+                Some((String::from_utf8_lossy(name).into_owned(), value.clone()))
+            };
+            table.read(choose).await
+        })
+    }
+}
