@@ -15,12 +15,17 @@ use lattice_log::{
 use lattice_testkit::{kafka_tool, service};
 use serde_json::{Map, Value, json};
 
+/// Records of now: those of another time fall to the topic's retention at any moment.
+fn now_ms() -> i64 {
+    let now = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970");
+    i64::try_from(now.as_millis()).expect("a clock before the year 292 million")
+}
+
 /// Names of their own for every test and every run.
 pub(crate) fn unique(what: &str) -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let now = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_millis();
-    format!("{what}-{now}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!("{what}-{}-{}-{}", now_ms(), std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 pub(crate) async fn open_at(address: &str, group: &str) -> Arc<KafkaLog> {
@@ -53,7 +58,7 @@ pub(crate) fn records(
             key: Some(b"key"),
             value: Some(value.as_bytes()),
             headers: &[("h", Some(b"1"))],
-            timestamp_ms: 1_700_000_000_000,
+            timestamp_ms: now_ms(),
         };
         builder.append(handle, Some(partition), record);
     }
@@ -337,7 +342,8 @@ async fn keys_that_somebody_else_wrote_are_used_again() {
     let mut builder = BatchSetBuilder::new(Box::new(|_| 3), Compression::None);
     let topic = builder.topic(&format!("{group}-offsets"));
     let value: &[u8] = br#"{"lsn":1}"#;
-    let foreign = RecordRef { key: Some(key), value: Some(value), headers: &[], timestamp_ms: 1 };
+    let foreign =
+        RecordRef { key: Some(key), value: Some(value), headers: &[], timestamp_ms: now_ms() };
     builder.append(topic, None, foreign);
     let batch = builder.finish().remove(0).compress().unwrap();
     log.append(request(vec![batch])).await.unwrap();
@@ -390,7 +396,7 @@ async fn the_console_consumer_reads_what_is_written() {
                 key: Some(b"k"),
                 value: Some(value.as_bytes()),
                 headers: &[],
-                timestamp_ms: 1_700_000_000_000,
+                timestamp_ms: now_ms(),
             };
             builder.append(handle, None, record);
         }
