@@ -152,6 +152,31 @@ pub trait RowDecoder: Send + Sync + fmt::Debug {
     /// Errors: `Data`, naming the column, when the bytes are not a row of this table or a value
     /// cannot be read; `out` is then unspecified.
     fn decode<'a>(&self, row: &'a [u8], out: &mut Vec<Value<'a>>) -> Result<()>;
+
+    /// Gives exactly one value a column to `visitor`, in the order of [`TableSchema::columns`], without
+    /// gathering them. `false`: the visitor did not take one, and was given none after it.
+    ///
+    /// Errors: as [`RowDecoder::decode`]; the visitor has the values before then.
+    fn visit(&self, row: &[u8], visitor: &mut dyn RowVisitor) -> Result<bool> {
+        let mut values = Vec::new();
+        self.decode(row, &mut values)?;
+        Ok(values.iter().all(|value| visitor.value(value)))
+    }
+}
+
+/// Takes a row's values one by one, as they are read. Each method is one column; it tells whether
+/// the visitor took it and wants the next.
+pub trait RowVisitor {
+    /// [`Value::Null`]
+    fn null(&mut self) -> bool;
+    /// [`Value::Int`]
+    fn int(&mut self, value: i64) -> bool;
+    /// [`Value::Text`]
+    fn text(&mut self, value: &str) -> bool;
+    /// [`Value::Bytes`]
+    fn bytes(&mut self, value: &[u8]) -> bool;
+    /// Any value.
+    fn value(&mut self, value: &Value<'_>) -> bool;
 }
 
 /// A table's identity at the source.

@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use lattice_core::{
@@ -28,6 +28,16 @@ use crate::{
 /// thread.
 const INLINE_BYTES: usize = 32 << 10;
 
+/// Rows whose records are older than this are a backlog.
+const BACKLOG_MS: i64 = 5_000;
+
+/// How long rows of a backlog wait for others at most while more keep coming: they are late anyhow,
+/// and fewer, larger parts are less work for the server.
+const BACKLOG_LATENCY: Duration = Duration::from_secs(1);
+
+/// When no more came for so long, a backlog has come to its end.
+const BACKLOG_PAUSE: Duration = Duration::from_millis(20);
+
 /// A running task.
 pub(crate) struct Task {
     context: Arc<Context>,
@@ -41,6 +51,8 @@ pub(crate) struct Task {
     batches: usize,
     /// When the oldest of them came.
     since: Option<Instant>,
+    /// When the newest of them came, if they are of a backlog.
+    late: Option<Instant>,
     /// When the last write began.
     begun: Option<Instant>,
     /// Batches that are written and not reported yet.
@@ -65,6 +77,7 @@ impl Task {
         }
         let latency = u64::try_from(settings.latency.as_millis()).unwrap_or(u64::MAX);
         // Half of the budget gathers while the other half is being written.
+        // Half of the budget gathers while the other half is being written.
         let max_bytes = settings.max_bytes.min((context.buffer_bytes / 2).max(1 << 20));
         let max_rows = settings.max_rows;
         let context = Arc::new(Context {
@@ -84,6 +97,7 @@ impl Task {
             writing: None,
             batches: 0,
             since: None,
+            late: None,
             begun: None,
             written: 0,
             rejected: Vec::new(),
@@ -98,11 +112,16 @@ impl Task {
     /// often than the latency allows; a row that comes after a pause waits for nothing.
     fn due(&self) -> Option<Instant> {
         let since = self.since?;
+        if let Some(taken) = self.late {
+            let longest = self.latency().max(BACKLOG_LATENCY);
+            return Some((taken + BACKLOG_PAUSE).min(since + longest));
+        }
         Some(self.begun.map_or(since, |begun| since.max(begun + self.latency())))
     }
 
     async fn take(&mut self, batch: EventBatch) -> Result<WriteStatus> {
         let mut writer = self.writer.take().ok_or_else(broken)?;
+        let late = is_late(&batch);
         let slots = writer.prepare(&batch).await?;
         if batch.data.len() < INLINE_BYTES {
             writer.take(&batch, &slots);
@@ -117,6 +136,7 @@ impl Task {
         let (rows, bytes) = writer.gathered();
         self.writer = Some(writer);
         self.batches += 1;
+        self.late = late.then(Instant::now);
         self.since.get_or_insert_with(Instant::now);
         if rows >= self.max_rows || bytes >= self.max_bytes {
             self.join().await?;
@@ -216,6 +236,13 @@ impl Task {
         self.begin_if_due().await?;
         Ok(self.report())
     }
+}
+
+/// Whether the newest record is of a backlog.
+fn is_late(batch: &EventBatch) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let newest = batch.coordinates.last().map_or(i64::MAX, |record| record.timestamp_ms);
+    i64::try_from(now).unwrap_or(0).saturating_sub(newest) > BACKLOG_MS
 }
 
 fn broken() -> Error {

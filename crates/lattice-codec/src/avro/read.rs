@@ -350,7 +350,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn int(&mut self) -> Result<i64> {
+    #[inline]
+    pub(crate) fn int(&mut self) -> Result<i64> {
         let number = self.long()?;
         if i32::try_from(number).is_err() {
             return Err("an int beyond 32 bits".into());

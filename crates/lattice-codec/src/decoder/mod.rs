@@ -51,6 +51,18 @@ pub struct Decoder {
     tables: convert::Tables,
 }
 
+/// What the record before was: nearly every one is of the same topic and schemas, and then all
+/// that is to be done is to find its rows.
+struct Like {
+    /// Index into the batch's topics.
+    topic: u32,
+    key: Option<i32>,
+    value: i32,
+    plan: Arc<AvroPlan>,
+    /// Index into the batch's tables.
+    table: u32,
+}
+
 /// A part of a record.
 #[derive(Debug, Clone, Copy)]
 enum Side {
@@ -95,6 +107,7 @@ impl Decoder {
         batch.coordinates.reserve(count);
         batch.keys.reserve(count);
         let mut base = 0_u32;
+        let mut like: Option<Like> = None;
         for fetched in &records {
             let topic = out.topic(&fetched.topic);
             let source = Source { topic: &fetched.topic, data: &data };
@@ -108,8 +121,19 @@ impl Decoder {
                     timestamp_ms: record.timestamp_ms,
                 };
                 let (key, value) = (record.key.map(place), record.value.map(place));
+                if let Some(like) = &like
+                    && like.topic == topic
+                    && let Some((part, table)) = like.read(&data, key, value)
+                {
+                    out.plain(coordinate, table, part);
+                    continue;
+                }
+                like = None;
                 match self.record(&source, key, value, &unknown) {
-                    Ok(event) => out.event(coordinate, event),
+                    Ok(event) => {
+                        out.event(coordinate, event);
+                        like = value.and_then(|_| self.like(&out, key.map(|key| key.of(&data))));
+                    }
                     Err(error) => out.error(fetched, record.offset, error),
                 }
             }
@@ -256,6 +280,21 @@ impl Decoder {
         Ok((id, Arc::clone(plan), span))
     }
 
+    /// The record with a value that was decoded last, as others may be like it.
+    fn like(&self, out: &Collector, key: Option<&[u8]>) -> Option<Like> {
+        let avro = |form| matches!(form, ConverterConfig::Avro { .. });
+        if !avro(self.options.value) || (key.is_some() && !avro(self.options.key)) {
+            return None;
+        }
+        let key = match key {
+            Some(key) => Some(schema_id(key)?.0),
+            None => None,
+        };
+        let (value, plan) = self.recent[Side::Value as usize].as_ref()?;
+        let (topic, _, table) = out.last?;
+        Some(Like { topic, key, value: *value, plan: Arc::clone(plan), table })
+    }
+
     fn tombstone(&mut self, source: &Source<'_>, key: Option<Key>) -> Result<Event> {
         let Some(key) = key else {
             return Err(Error::data("a record with neither key nor value"));
@@ -269,6 +308,26 @@ impl Decoder {
             origin: Origin::default(),
             key: Some(key.table),
         })
+    }
+}
+
+impl Like {
+    /// The rows of a record, if it is like the one before and whole without its key.
+    #[inline]
+    fn read(&self, data: &[u8], key: Option<Span>, value: Option<Span>) -> Option<(Part, u32)> {
+        let span = value?;
+        let (id, prefix) = schema_id(span.of(data))?;
+        let key = match key {
+            Some(key) => Some(schema_id(key.of(data))?.0),
+            None => None,
+        };
+        if id != self.value || key != self.key {
+            return None;
+        }
+        let span = Span { start: span.start + prefix, len: span.len - prefix };
+        let part = self.plan.locate(data, span).ok()?;
+        let needs_key = part.op == Op::Delete && part.before.is_none();
+        (!needs_key).then_some((part, self.table))
     }
 }
 
@@ -359,6 +418,15 @@ impl Collector {
         });
         self.last = Some((topic, table.uid, index));
         index
+    }
+
+    #[inline]
+    fn plain(&mut self, coordinate: Coordinate, table: u32, part: Part) {
+        let Part { op, before, after, origin } = part;
+        let batch = &mut self.decoded.batch;
+        batch.events.push(ChangeEvent { op, table, before, after, origin });
+        batch.coordinates.push(coordinate);
+        batch.keys.push(None);
     }
 
     fn event(&mut self, coordinate: Coordinate, event: Event) {

@@ -10,8 +10,8 @@ use lattice_core::{
     BoxFuture, Error, Result,
     config::Config,
     event::{
-        ChangeEvent, Column, Op, Origin, RowDecoder, SourceBatch, SourceInfo, Span, TableId,
-        TableSchema,
+        ChangeEvent, Column, Op, Origin, RowDecoder, RowVisitor, SourceBatch, SourceInfo, Span,
+        TableId, TableSchema,
     },
     position::Position,
     record::{RecordRef, RecordSink, TopicHandle},
@@ -279,6 +279,9 @@ pub(crate) fn values(decoded: &Decoded, event: usize, before: bool) -> Option<Ve
     let table = key.unwrap_or(&batch.tables[change.table as usize].1);
     let mut out = Vec::new();
     table.decoder.decode(span.of(&batch.data), &mut out).unwrap();
+    let mut visited = Gathered(Vec::new());
+    assert!(table.decoder.visit(span.of(&batch.data), &mut visited).unwrap());
+    assert_eq!(visited.0, out, "what is visited is what is decoded");
     Some(out)
 }
 
@@ -292,4 +295,30 @@ pub(crate) fn text() -> Schema {
 
 pub(crate) fn t(value: &'static str) -> Value<'static> {
     Value::text(value)
+}
+
+/// Gathers what it is given.
+struct Gathered(Vec<Value<'static>>);
+
+impl RowVisitor for Gathered {
+    fn null(&mut self) -> bool {
+        self.value(&Value::Null)
+    }
+
+    fn int(&mut self, value: i64) -> bool {
+        self.value(&Value::Int(value))
+    }
+
+    fn text(&mut self, value: &str) -> bool {
+        self.value(&Value::text(value))
+    }
+
+    fn bytes(&mut self, value: &[u8]) -> bool {
+        self.value(&Value::bytes(value))
+    }
+
+    fn value(&mut self, value: &Value<'_>) -> bool {
+        self.0.push(value.clone().into_owned());
+        true
+    }
 }

@@ -1,6 +1,9 @@
 //! Reads a stored batch.
 
-use std::{io::Read as _, ops::Range};
+use std::{
+    io::{BufRead, Read as _},
+    ops::Range,
+};
 
 use bytes::Bytes;
 use lattice_core::error::{Error, Result};
@@ -209,9 +212,7 @@ impl RecordBatchReader {
             Compression::None => return Ok(packed),
             Compression::Lz4 => {
                 data.reserve(packed.len().saturating_mul(3).min(8 << 20));
-                lz4_flex::frame::FrameDecoder::new(&packed[..])
-                    .take(MAX_UNPACKED_BYTES + 1)
-                    .read_to_end(&mut data)
+                gather(lz4_flex::frame::FrameDecoder::new(&packed[..]), &mut data)
             }
             Compression::Zstd => {
                 data.reserve(packed.len().saturating_mul(4).min(8 << 20));
@@ -352,6 +353,20 @@ fn codec_of(attributes: i16) -> Result<Compression> {
 fn unsupported(codec: &str) -> Error {
     Error::config(format!("a record batch is compressed with {codec}, which is not supported"))
         .with_remedy("produce with compression.type lz4, zstd or none")
+}
+
+/// Everything that a decoder unpacks, a little more than is allowed at most. A block is copied once,
+/// out of the decoder's own buffer.
+fn gather(mut decoder: impl BufRead, data: &mut Vec<u8>) -> std::io::Result<usize> {
+    loop {
+        let block = decoder.fill_buf()?;
+        let length = block.len();
+        if length == 0 || data.len() as u64 > MAX_UNPACKED_BYTES {
+            return Ok(data.len());
+        }
+        data.extend_from_slice(block);
+        decoder.consume(length);
+    }
 }
 
 fn damaged(what: String) -> Error {

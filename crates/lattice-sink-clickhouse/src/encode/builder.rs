@@ -11,7 +11,7 @@ use super::{
     form::{Form, form},
     frozen::{Frozen, Layout, text_end},
     moment::Ticks,
-    scalar::{put_padded, put_text, short, uuid},
+    scalar::{put_int, put_padded, put_text, short, uuid},
     text,
 };
 use crate::{config::OutOfRange, profile::Profile, types::ChType, wide::Wide};
@@ -35,6 +35,8 @@ pub(crate) struct Builder {
     mark: usize,
     /// Values that were changed to fit.
     pub(crate) coerced: u64,
+    /// The same before the last row.
+    coerced_before: u64,
 }
 
 impl Builder {
@@ -73,6 +75,7 @@ impl Builder {
             rows: 0,
             mark: 0,
             coerced: 0,
+            coerced_before: 0,
         })
     }
 
@@ -89,6 +92,7 @@ impl Builder {
             rows: 0,
             mark: 0,
             coerced: 0,
+            coerced_before: 0,
         }
     }
 
@@ -101,7 +105,7 @@ impl Builder {
     /// Appends a value. On a refusal nothing is appended.
     #[inline]
     pub(crate) fn push(&mut self, value: &Value<'_>) -> Result<(), Refusal> {
-        self.mark = self.data.len();
+        self.begin();
         match value {
             Value::Missing => self.default_row(),
             Value::Null | Value::Unchanged => self.push_null()?,
@@ -109,13 +113,59 @@ impl Builder {
                 if !self.append(value)? {
                     return Ok(());
                 }
-                if self.nullable {
-                    self.nulls.push(0);
-                }
-                self.rows += 1;
+                self.count();
             }
         }
         Ok(())
+    }
+
+    /// Appends a whole number, as [`Builder::push`] does.
+    #[inline]
+    pub(crate) fn push_int(&mut self, number: i64) -> Result<(), Refusal> {
+        if let Form::Int { bytes, low, high } = self.form
+            && number >= low
+            && number <= high
+        {
+            self.begin();
+            put_int(&mut self.data, number, bytes);
+            self.count();
+            return Ok(());
+        }
+        self.push(&Value::Int(number))
+    }
+
+    /// Appends text, as [`Builder::push`] does.
+    #[inline]
+    pub(crate) fn push_text(&mut self, text: &str) -> Result<(), Refusal> {
+        if matches!(self.form, Form::Raw) {
+            self.begin();
+            put_text(&mut self.data, text.as_bytes());
+            self.count();
+            return Ok(());
+        }
+        self.push(&Value::text(text))
+    }
+
+    /// Appends bytes, as [`Builder::push`] does.
+    #[inline]
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        self.push(&Value::bytes(bytes))
+    }
+
+    /// Notes what taking the row back needs.
+    #[inline]
+    fn begin(&mut self) {
+        self.mark = self.data.len();
+        self.coerced_before = self.coerced;
+    }
+
+    /// A present value's bytes were appended.
+    #[inline]
+    fn count(&mut self) {
+        if self.nullable {
+            self.nulls.push(0);
+        }
+        self.rows += 1;
     }
 
     /// Appends NULL, or the type's zero where there is no NULL: a deleted row's other columns.
@@ -128,6 +178,7 @@ impl Builder {
     /// Takes the last row back.
     pub(crate) fn pop(&mut self) {
         let rows = self.rows.saturating_sub(1);
+        self.coerced = self.coerced_before;
         match self.form {
             Form::Raw | Form::Text(_) => {
                 self.data.truncate(self.mark);
@@ -205,16 +256,13 @@ impl Builder {
     fn append(&mut self, value: &Value<'_>) -> Result<bool, Refusal> {
         match (&self.form, value) {
             (Form::Int { bytes, low, high }, Value::Int(number)) => {
-                let wide = i128::from(*number);
-                if wide < *low || wide > *high {
+                if number < low || number > high {
                     return self.outside(|| format!("{number} is outside the column's range"));
                 }
-                let bytes = *bytes;
-                self.data.extend_from_slice(&number.to_le_bytes()[..bytes]);
+                put_int(&mut self.data, *number, *bytes);
             }
             (Form::Int { bytes, .. }, Value::Bool(flag)) => {
-                let bytes = *bytes;
-                self.data.extend_from_slice(&i64::from(*flag).to_le_bytes()[..bytes]);
+                put_int(&mut self.data, i64::from(*flag), *bytes);
             }
             (Form::Float64, Value::Float64(number)) => {
                 self.data.extend_from_slice(&number.to_le_bytes());
@@ -232,7 +280,7 @@ impl Builder {
             (Form::Raw, Value::Bytes(bytes)) => put_text(&mut self.data, bytes.as_slice()),
             (Form::Moment(moment), value) => match moment.ticks(value) {
                 Ticks::Exact(ticks) => {
-                    self.data.extend_from_slice(&ticks.to_le_bytes()[..moment.bytes]);
+                    put_int(&mut self.data, ticks, moment.bytes);
                 }
                 Ticks::Clamped(ticks) => {
                     if self.policy != OutOfRange::Clamp {

@@ -16,8 +16,8 @@ pub(super) enum Form {
     /// Whole numbers of a width, within a range.
     Int {
         bytes: usize,
-        low: i128,
-        high: i128,
+        low: i64,
+        high: i64,
     },
     Float32,
     Float64,
@@ -56,10 +56,11 @@ pub(super) fn form(schema: &Arc<Schema>, target: &ChType, profile: &Profile) -> 
         ChType::Bool if schema.kind == Type::Boolean => Form::Int { bytes: 1, low: 0, high: 1 },
         ChType::Bool if whole => Form::Int { bytes: 1, low: 0, high: 1 },
         ChType::Int { bytes, signed } if whole || schema.kind == Type::Boolean => {
-            let bits = bytes * 8;
+            // What lies beyond 64 bits cannot come.
+            let high = |bits: usize| if bits < 63 { (1i64 << bits) - 1 } else { i64::MAX };
             let (low, high) = match signed {
-                true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-                false => (0, (1i128 << bits) - 1),
+                true => (-high(bytes * 8 - 1) - 1, high(bytes * 8 - 1)),
+                false => (0, high(bytes * 8)),
             };
             Form::Int { bytes: *bytes, low, high }
         }

@@ -3,13 +3,14 @@
 use std::{collections::HashSet, sync::Arc};
 
 use lattice_core::{
-    event::{EventBatch, Op, TableSchema},
+    error::Result,
+    event::{EventBatch, Op, RowVisitor, TableSchema},
     value::Value,
 };
 
 use super::{
     BlockColumn,
-    builder::Builder,
+    builder::{Builder, Refusal},
     step::{Place, Set},
 };
 use crate::schema::{Fill, Plan};
@@ -60,6 +61,10 @@ pub(super) struct Open {
     holes: Vec<usize>,
     /// What is sent: the column in the plan, what fills it, its values.
     columns: Vec<(usize, Fill, Builder)>,
+    /// The columns that are no fields.
+    added: Vec<usize>,
+    /// The column of each field; none: no column takes it.
+    of_field: Vec<Option<usize>>,
     pub(super) rows: Vec<Place>,
     /// Keys of its rows, if these have holes.
     pub(super) keys: HashSet<Box<[u8]>>,
@@ -68,9 +73,21 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn new(uid: u64, plan: &Arc<Plan>, holes: Vec<usize>) -> Self {
         let sent = plan.columns.iter().enumerate().filter(|(at, _)| !holes.contains(at));
-        let columns = sent.map(|(at, column)| (at, column.fill, column.empty.clone())).collect();
+        let columns: Vec<_> =
+            sent.map(|(at, column)| (at, column.fill, column.empty.clone())).collect();
+        let (mut added, mut of_field) = (Vec::new(), Vec::new());
+        for (at, (_, fill, _)) in columns.iter().enumerate() {
+            match *fill {
+                Fill::Field(field) => {
+                    of_field.resize(of_field.len().max(field + 1), None);
+                    of_field[field] = Some(at);
+                }
+                _ => added.push(at),
+            }
+        }
         let plan = Arc::clone(plan);
-        Self { uid, plan, holes, columns, rows: Vec::new(), keys: HashSet::new() }
+        let (rows, keys) = (Vec::new(), HashSet::new());
+        Self { uid, plan, holes, columns, added, of_field, rows, keys }
     }
 
     /// An empty set of the same kind, with room for as many rows.
@@ -81,6 +98,8 @@ impl Open {
             plan: Arc::clone(&self.plan),
             holes: self.holes.clone(),
             columns: self.columns.iter().map(column).collect(),
+            added: self.added.clone(),
+            of_field: self.of_field.clone(),
             rows: Vec::with_capacity(self.rows.len() + self.rows.len() / 8),
             keys: HashSet::new(),
         }
@@ -97,7 +116,7 @@ impl Open {
         &mut self,
         context: &Context<'_>,
         values: &[Value<'_>],
-    ) -> Result<(), (String, String)> {
+    ) -> std::result::Result<(), (String, String)> {
         let deleted = context.row.deleted;
         for done in 0..self.columns.len() {
             let Some((at, fill, builder)) = self.columns.get_mut(done) else { break };
@@ -126,6 +145,35 @@ impl Open {
         }
         self.rows.push(context.row.place);
         Ok(())
+    }
+
+    /// Appends a row as it is read, without gathering its values before. `false`: it has a value
+    /// that needs more thought, or cannot be in its column; nothing is appended.
+    ///
+    /// Errors: bytes that are no row; nothing is appended.
+    pub(super) fn push_straight(&mut self, context: &Context<'_>) -> Result<bool> {
+        let mut fields = Fields { columns: &mut self.columns, of_field: &self.of_field, done: 0 };
+        let row = context.row;
+        let read = row.schema.decoder.visit(row.bytes, &mut fields);
+        let done = fields.done;
+        let mut whole = matches!(read, Ok(true));
+        let mut added = 0;
+        while let (true, Some(at)) = (whole, self.added.get(added)) {
+            let Some((_, fill, builder)) = self.columns.get_mut(*at) else { break };
+            whole = builder.push(&context.value(*fill)).is_ok();
+            added += usize::from(whole);
+        }
+        if whole {
+            self.rows.push(row.place);
+            return Ok(true);
+        }
+        let of_fields = self.of_field.iter().take(done).flatten();
+        for at in of_fields.chain(self.added.iter().take(added)) {
+            if let Some((_, _, builder)) = self.columns.get_mut(*at) {
+                builder.pop();
+            }
+        }
+        read
     }
 
     /// Whether it has no holes.
@@ -159,5 +207,51 @@ impl Open {
         };
         let columns = self.columns.into_iter().map(column).collect();
         Set { columns, rows: self.rows, holes, key: self.plan.key.clone() }
+    }
+}
+
+/// The columns of a row's fields, while it is read.
+struct Fields<'a> {
+    columns: &'a mut [(usize, Fill, Builder)],
+    of_field: &'a [Option<usize>],
+    /// Fields that were taken.
+    done: usize,
+}
+
+impl Fields<'_> {
+    #[inline]
+    fn take(
+        &mut self,
+        push: impl FnOnce(&mut Builder) -> std::result::Result<(), Refusal>,
+    ) -> bool {
+        let at = self.of_field.get(self.done).copied().flatten();
+        let taken = match at.and_then(|at| self.columns.get_mut(at)) {
+            Some((_, _, builder)) => push(builder).is_ok(),
+            None => true,
+        };
+        self.done += usize::from(taken);
+        taken
+    }
+}
+
+impl RowVisitor for Fields<'_> {
+    fn null(&mut self) -> bool {
+        self.take(|builder| builder.push(&Value::Null))
+    }
+
+    fn int(&mut self, value: i64) -> bool {
+        self.take(|builder| builder.push_int(value))
+    }
+
+    fn text(&mut self, value: &str) -> bool {
+        self.take(|builder| builder.push_text(value))
+    }
+
+    fn bytes(&mut self, value: &[u8]) -> bool {
+        self.take(|builder| builder.push_bytes(value))
+    }
+
+    fn value(&mut self, value: &Value<'_>) -> bool {
+        !matches!(value, Value::Unchanged) && self.take(|builder| builder.push(value))
     }
 }

@@ -160,15 +160,23 @@ impl Pile {
         row: Row<'b>,
         values: &mut Vec<Value<'b>>,
     ) -> Result<()> {
+        self.bytes_read += row.bytes.len() as u64;
+        let context = Context { row, batch, topic: &rules.topic };
+        // Nearly every row is like the last. What is not, or cannot be, is looked at below.
+        if !row.deleted
+            && let Some(Part::Rows(open)) = self.parts.last_mut()
+            && open.takes(row.schema.uid, &[])
+            && matches!(open.push_straight(&context), Ok(true))
+        {
+            return Ok(());
+        }
         values.clear();
         row.schema.decoder.decode(row.bytes, values)?;
-        self.bytes_read += row.bytes.len() as u64;
         let mut whole = true;
         if row.op == Op::Update && values.iter().any(is_unchanged) {
             fill_from_before(batch, row, values)?;
             whole = !values.iter().any(is_unchanged);
         }
-        let context = Context { row, batch, topic: &rules.topic };
         if whole
             && !row.deleted
             && let Some(Part::Rows(open)) = self.parts.last_mut()

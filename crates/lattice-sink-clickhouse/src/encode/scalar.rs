@@ -12,7 +12,22 @@ pub(super) fn put_padded(out: &mut Vec<u8>, bytes: &[u8], end: usize) -> Result<
     Ok(())
 }
 
+/// The lower bytes of a number. The usual widths are stores, where a length only known when it
+/// runs would be a call.
+#[inline]
+pub(super) fn put_int(out: &mut Vec<u8>, number: i64, bytes: usize) {
+    let number = number.to_le_bytes();
+    match bytes {
+        8 => out.extend_from_slice(&number),
+        4 => out.extend_from_slice(&number[..4]),
+        2 => out.extend_from_slice(&number[..2]),
+        1 => out.push(number[0]),
+        bytes => out.extend_from_slice(&number[..bytes.min(8)]),
+    }
+}
+
 /// A length in seven-bit groups, then the bytes.
+#[inline]
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     let mut length = text.len();
     while length >= 0x80 {
