@@ -171,8 +171,8 @@ pub trait RowVisitor {
     fn null(&mut self) -> bool;
     /// [`Value::Int`]
     fn int(&mut self, value: i64) -> bool;
-    /// [`Value::Text`]
-    fn text(&mut self, value: &str) -> bool;
+    /// [`Value::Text`]; the bytes are UTF-8, the caller has checked it.
+    fn text(&mut self, value: &[u8]) -> bool;
     /// [`Value::Bytes`]
     fn bytes(&mut self, value: &[u8]) -> bool;
     /// Any value.

@@ -74,7 +74,7 @@ impl Default for WorkerConfig {
             defaults: Config::default(),
             settings: Config::default(),
             default_topic: TopicConfig::default(),
-            task_bytes: 24 << 20,
+            task_bytes: 16 << 20,
             topic_refresh: Duration::from_secs(3),
             offset_flush_interval: Duration::from_millis(500),
             task_grace: Duration::from_secs(5),

@@ -371,6 +371,16 @@ impl<'a> Input<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| "text that is not UTF-8".into())
     }
 
+    /// The bytes of a text, which are UTF-8. Nearly all texts are ASCII, which is known sooner.
+    #[inline]
+    pub(crate) fn text_bytes(&mut self) -> Result<&'a [u8]> {
+        let bytes = self.bytes()?;
+        if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() {
+            return Err("text that is not UTF-8".into());
+        }
+        Ok(bytes)
+    }
+
     /// Whether an optional value is there.
     #[inline]
     pub(crate) fn optional(&mut self, branch: u8) -> Result<bool> {

@@ -93,12 +93,8 @@ impl Cell {
             Form::Int => visitor.int(input.int()?),
             Form::Long => visitor.int(input.long()?),
             Form::Text => {
-                let text = input.text()?;
-                if stands(text.as_bytes()) {
-                    visitor.value(&Value::Unchanged)
-                } else {
-                    visitor.text(text)
-                }
+                let text = input.text_bytes()?;
+                if stands(text) { visitor.value(&Value::Unchanged) } else { visitor.text(text) }
             }
             Form::Bytes => {
                 let bytes = input.bytes()?;

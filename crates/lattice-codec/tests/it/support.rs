@@ -309,8 +309,8 @@ impl RowVisitor for Gathered {
         self.value(&Value::Int(value))
     }
 
-    fn text(&mut self, value: &str) -> bool {
-        self.value(&Value::text(value))
+    fn text(&mut self, value: &[u8]) -> bool {
+        self.value(&Value::text(std::str::from_utf8(value).unwrap()))
     }
 
     fn bytes(&mut self, value: &[u8]) -> bool {

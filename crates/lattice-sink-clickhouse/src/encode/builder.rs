@@ -134,21 +134,44 @@ impl Builder {
         self.push(&Value::Int(number))
     }
 
-    /// Appends text, as [`Builder::push`] does.
+    /// Appends text, as [`Builder::push`] does; the bytes are UTF-8.
     #[inline]
-    pub(crate) fn push_text(&mut self, text: &str) -> Result<(), Refusal> {
-        if matches!(self.form, Form::Raw) {
-            self.begin();
-            put_text(&mut self.data, text.as_bytes());
-            self.count();
-            return Ok(());
+    pub(crate) fn push_text(&mut self, text: &[u8]) -> Result<(), Refusal> {
+        self.begin();
+        match &self.form {
+            Form::Raw => put_text(&mut self.data, text),
+            Form::Moment(moment) => match moment.ticks_of_text(text) {
+                Ticks::Exact(ticks) => put_int(&mut self.data, ticks, moment.bytes),
+                Ticks::Clamped(_) | Ticks::Unreadable => return self.push_as_value(text),
+            },
+            Form::Uuid => match uuid(text) {
+                Some(bytes) => self.data.extend_from_slice(&bytes),
+                None => return self.push_as_value(text),
+            },
+            _ => return self.push_as_value(text),
         }
+        self.count();
+        Ok(())
+    }
+
+    fn push_as_value(&mut self, text: &[u8]) -> Result<(), Refusal> {
+        let text = std::str::from_utf8(text).map_err(|_| "text that is not UTF-8".to_owned())?;
         self.push(&Value::text(text))
     }
 
     /// Appends bytes, as [`Builder::push`] does.
     #[inline]
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        if let Form::Decimal { bytes: width @ 4 | width @ 8, limit, scale, from, .. } = self.form
+            && from == scale
+            && let Some(number) = short(bytes)
+            && number.unsigned_abs() < limit
+        {
+            self.begin();
+            put_int(&mut self.data, number as i64, width); // the limit is of as many digits
+            self.count();
+            return Ok(());
+        }
         self.push(&Value::bytes(bytes))
     }
 

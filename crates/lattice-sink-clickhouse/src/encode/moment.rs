@@ -78,12 +78,21 @@ impl Moment {
     pub(crate) fn ticks(&self, value: &Value<'_>) -> Ticks {
         let (units, per_second) = match (value, self.from) {
             (Value::Int(units), From::Units(per_second)) => (*units, per_second),
-            (Value::Text(text), From::Text) => match parse(text.as_bytes()) {
-                Some(micros) => (micros, 1_000_000),
-                None => return Ticks::Unreadable,
-            },
+            (Value::Text(text), From::Text) => return self.ticks_of_text(text.as_bytes()),
             _ => return Ticks::Unreadable,
         };
+        self.ticks_of(units, per_second)
+    }
+
+    /// A text's ticks.
+    pub(crate) fn ticks_of_text(&self, text: &[u8]) -> Ticks {
+        match parse(text) {
+            Some(micros) if self.from == From::Text => self.ticks_of(micros, 1_000_000),
+            _ => Ticks::Unreadable,
+        }
+    }
+
+    fn ticks_of(&self, units: i64, per_second: i64) -> Ticks {
         let ticks = match (per_second, self.per_second) {
             (from, to) if from == to => units,
             (0, to) => units.saturating_mul(DAY_SECONDS.saturating_mul(to)),

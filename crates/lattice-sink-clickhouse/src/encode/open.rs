@@ -243,7 +243,7 @@ impl RowVisitor for Fields<'_> {
         self.take(|builder| builder.push_int(value))
     }
 
-    fn text(&mut self, value: &str) -> bool {
+    fn text(&mut self, value: &[u8]) -> bool {
         self.take(|builder| builder.push_text(value))
     }
 
