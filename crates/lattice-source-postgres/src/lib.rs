@@ -15,6 +15,7 @@ mod caretaker;
 pub mod config;
 pub mod connection;
 pub mod discover;
+mod incremental;
 pub mod info;
 pub mod position;
 mod preflight;

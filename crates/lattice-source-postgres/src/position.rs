@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use lattice_core::{Error, Result, position::Position};
 use serde_json::{Map, Value, json};
 
+use crate::incremental::IncrementalProgress;
+
 /// How far a table's snapshot is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitProgress {
@@ -54,6 +56,8 @@ pub struct Offset {
     pub timeline: Option<u32>,
     /// The snapshot, while it is not finished.
     pub snapshot: Option<SnapshotProgress>,
+    /// The incremental snapshot, while it is not finished.
+    pub incremental: Option<IncrementalProgress>,
     /// Debezium had not finished its snapshot.
     pub foreign_snapshot: bool,
 }
@@ -100,6 +104,9 @@ impl Offset {
             system_id: text("lattice_system_id"),
             timeline: number("lattice_timeline")?.and_then(|line| u32::try_from(line).ok()),
             snapshot,
+            incremental: text("lattice_incremental")
+                .map(|text| IncrementalProgress::parse(&text))
+                .transpose()?,
             foreign_snapshot: foreign,
         })
     }
@@ -124,6 +131,7 @@ impl Offset {
         put("lattice_message_lsn", self.message_lsn.map(Value::from));
         put("lattice_system_id", self.system_id.clone().map(Value::from));
         put("lattice_timeline", self.timeline.map(Value::from));
+        put("lattice_incremental", self.incremental.as_ref().map(|left| left.to_json().into()));
         if let Some(snapshot) = &self.snapshot {
             put("snapshot", Some("INITIAL".into()));
             put("snapshot_completed", Some(false.into()));
@@ -235,6 +243,10 @@ mod tests {
                 version_lsn: 50,
                 xmin: 700,
                 units: BTreeMap::from([("\"s\".\"t\"".to_owned(), unit)]),
+            }),
+            incremental: Some(IncrementalProgress {
+                tables: vec!["s.t".to_owned()],
+                ..IncrementalProgress::default()
             }),
             foreign_snapshot: false,
         };

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use lattice_core::{Error, Result, event::RowDecoder, value::Value};
 
-use crate::{protocol::reader::Reader, types::Decoder};
+use crate::{
+    protocol::reader::{Malformed, Reader},
+    types::Decoder,
+};
 
 /// A column as it comes over the wire.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +81,33 @@ impl RowDecoder for TupleDecoder {
         }
         Ok(())
     }
+}
+
+/// A column of a row, not decoded.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Field<'a> {
+    Null,
+    Unchanged,
+    Text(&'a [u8]),
+}
+
+/// The columns of a row.
+pub(crate) fn fields(tuple: &[u8]) -> Result<Vec<Field<'_>>, Malformed> {
+    let mut reader = Reader::new(tuple);
+    reader.u8()?;
+    let count = reader.i16()?;
+    (0..count)
+        .map(|_| {
+            Ok(match reader.u8()? {
+                b'n' => Field::Null,
+                b'u' => Field::Unchanged,
+                _ => {
+                    let len = reader.u32()? as usize;
+                    Field::Text(reader.take(len)?)
+                }
+            })
+        })
+        .collect()
 }
 
 /// A table without columns: what logical decoding messages belong to.

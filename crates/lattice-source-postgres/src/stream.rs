@@ -30,6 +30,7 @@ use crate::{
     buffers::Buffers,
     config::Settings,
     connection::{Connection, quote_ident, quote_literal},
+    incremental::{self, Incremental},
     position::{Offset, format_lsn},
     tables::Tables,
 };
@@ -72,14 +73,26 @@ impl Stream {
     pub async fn start(start: Start) -> Result<Self> {
         let Start { settings, replication, tables, offset, info, context } = start;
         let from = offset.commit_lsn.unwrap_or(0);
-        let command = command(&settings, replication.version(), from);
+        let messages = replication.version() >= 140_000;
+        let command = command(&settings, messages, from);
         let halves = replication.start_replication(&command).await?;
         let confirmed = Arc::new(AtomicU64::new(from));
         let received = Arc::new(AtomicU64::new(from));
         let wake = Arc::new(Notify::new());
         let (sender, batches) = mpsc::channel(QUEUE);
         let budget = context.buffer_bytes.clamp(1 << 20, Semaphore::MAX_PERMITS.min(1 << 30));
-        let assembler = assemble::Assembler::new(&settings, tables, offset, info, &context);
+        let (orders, ordered) = mpsc::channel(1);
+        let (answer, answers) = mpsc::channel(1);
+        let first = report::now_us().unsigned_abs();
+        let report = Arc::clone(&context.progress);
+        let left = offset.incremental.clone();
+        let mut incremental =
+            Incremental::new(orders, answers, report, left, settings.incremental_rows, first);
+        if messages {
+            incremental.allow();
+        }
+        let assembler =
+            assemble::Assembler::new(&settings, tables, offset, info, &context, incremental);
         let reader = reader::Reader {
             half: halves.read,
             pace: halves.pace,
@@ -95,6 +108,9 @@ impl Stream {
             heartbeat: settings.heartbeat,
         };
         let mut tasks = JoinSet::new();
+        let progress = Arc::clone(&context.progress);
+        let reading = incremental::run(Arc::clone(&settings), progress, ordered, answer);
+        tasks.spawn(Box::pin(reading));
         tasks.spawn(async move {
             if let Err(error) = Box::pin(reader.run()).await {
                 // The receiver may be gone; then nobody wants to know.
@@ -124,9 +140,9 @@ impl Stream {
     }
 }
 
-fn command(settings: &Settings, version: u32, from: u64) -> String {
+fn command(settings: &Settings, messages: bool, from: u64) -> String {
     let publication = quote_literal(&quote_ident(&settings.publication));
-    let messages = if version >= 140_000 { ", messages 'true'" } else { "" };
+    let messages = if messages { ", messages 'true'" } else { "" };
     format!(
         "START_REPLICATION SLOT {} LOGICAL {} (proto_version '1', publication_names {publication}{messages})",
         quote_ident(&settings.slot),

@@ -26,7 +26,7 @@ use crate::{
 enum Phase {
     Snapshot(Box<Snapshot>),
     /// Between the two; also after an error.
-    Ready(Offset),
+    Ready(Box<Offset>),
     Stream(Stream),
     Ended,
 }
@@ -78,7 +78,7 @@ impl PostgresTask {
             // A restart after the end has nothing to do, which is no error.
             Phase::Ended
         } else {
-            Phase::Ready(decision.offset)
+            Phase::Ready(Box::new(decision.offset))
         };
         let mut tasks = JoinSet::new();
         if settings.snapshot_mode != SnapshotMode::InitialOnly {
@@ -98,10 +98,10 @@ impl PostgresTask {
                     }
                     let offset = snapshot.finished();
                     let ended = self.settings.snapshot_mode == SnapshotMode::InitialOnly;
-                    self.phase = if ended { Phase::Ended } else { Phase::Ready(offset) };
+                    self.phase = if ended { Phase::Ended } else { Phase::Ready(Box::new(offset)) };
                 }
                 Phase::Ready(offset) => {
-                    let offset = offset.clone();
+                    let offset = Offset::clone(offset);
                     let stream = Box::pin(self.start_stream(offset)).await?;
                     self.phase = Phase::Stream(stream);
                 }

@@ -47,6 +47,14 @@ impl PatternList {
         Ok(Some(Self { patterns, exclude: false }))
     }
 
+    /// From patterns.
+    ///
+    /// Errors: which is none, and why.
+    pub fn of(patterns: &[String]) -> Result<Self, String> {
+        let patterns = patterns.iter().map(|pattern| full_match(pattern)).collect::<Result<_, _>>();
+        Ok(Self { patterns: patterns?, exclude: false })
+    }
+
     /// Whether `name` is wanted.
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
@@ -68,6 +76,8 @@ pub struct TableFilter {
     schemas: PatternList,
     tables: PatternList,
     ignore_builtin: bool,
+    /// `signal.data.collection`, which is captured whatever the lists say.
+    signals: Option<String>,
 }
 
 impl TableFilter {
@@ -84,19 +94,24 @@ impl TableFilter {
                 &keys::TABLE_EXCLUDE_LIST,
             )?,
             ignore_builtin: config.boolean(&keys::TABLE_IGNORE_BUILTIN)?,
+            signals: config.text(&keys::SIGNAL_DATA_COLLECTION).map(|name| name.trim().to_owned()),
         })
     }
 
     /// Whether the table is captured.
     #[must_use]
     pub fn allows(&self, schema: &str, table: &str) -> bool {
+        let name = format!("{schema}.{table}");
+        if self.signals.as_ref().is_some_and(|signals| *signals == name) {
+            return true;
+        }
         let builtin = matches!(schema, "pg_catalog" | "information_schema")
             || schema.starts_with("pg_temp")
             || schema.starts_with("pg_toast")
             || table == "spatial_ref_sys";
         !(self.ignore_builtin && builtin)
             && self.schemas.allows(schema)
-            && self.tables.allows(&format!("{schema}.{table}"))
+            && self.tables.allows(&name)
     }
 }
 

@@ -13,7 +13,6 @@ pub const REFUSED: &[&str] = &[
     "converters",
     "post.processors",
     "snapshot.select.statement.overrides",
-    "signal.data.collection",
     "replica.identity.autoset.values",
 ];
 
@@ -78,6 +77,12 @@ fn check_prefix(prefix: &str) -> Option<String> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let fits = !prefix.is_empty() && prefix.bytes().all(legal);
     (!fits).then(|| "only letters, digits, '.', '_' and '-'".to_owned())
+}
+
+fn check_signals(name: &str) -> Option<String> {
+    let parts: Vec<&str> = name.trim().split('.').collect();
+    let named = parts.len() == 2 && parts.iter().all(|part| !part.is_empty());
+    (!named).then(|| "expected schema.table".to_owned())
 }
 
 fn check_plugin(name: &str) -> Option<String> {
@@ -174,6 +179,10 @@ keys! {
     SNAPSHOT_MAX_THREADS = Key::new("snapshot.max.threads", Int, "Connections that read the snapshot; not given: two to four, by the machine's processors").group("Snapshot").rule(Rule::Range(1, 64));
     /// `lattice.snapshot.chunk.bytes`
     SNAPSHOT_CHUNK_BYTES = Key::new("lattice.snapshot.chunk.bytes", Long, "How much of a table is read at once, in bytes on the server's disk; after a crash at most this much a connection is read again").group("Snapshot").default("67108864").rule(Rule::Range(8192, i64::MAX)).importance(Importance::Low);
+    /// `signal.data.collection`
+    SIGNAL_DATA_COLLECTION = Key::new("signal.data.collection", Text, "Table (schema.table) with the columns id, type and data, whose inserted rows are signals; it is captured whatever the lists say").group("Snapshot").rule(Rule::Check(check_signals));
+    /// `incremental.snapshot.chunk.size`
+    INCREMENTAL_SNAPSHOT_CHUNK_SIZE = Key::new("incremental.snapshot.chunk.size", Int, "Rows that an incremental snapshot reads at once").default("1024").rule(Rule::Range(1, 1_000_000)).group("Snapshot");
     /// `heartbeat.interval.ms`
     HEARTBEAT_INTERVAL_MS = Key::new("heartbeat.interval.ms", Int, "How often a record is written to the heartbeat topic, in ms; 0: never").group("Heartbeat").default("0").rule(Rule::Range(0, i64::MAX));
     /// `heartbeat.action.query`
@@ -230,6 +239,8 @@ pub const KEYS: &[Key] = &[
     SNAPSHOT_INCLUDE_COLLECTION_LIST,
     SNAPSHOT_MAX_THREADS,
     SNAPSHOT_CHUNK_BYTES,
+    SIGNAL_DATA_COLLECTION,
+    INCREMENTAL_SNAPSHOT_CHUNK_SIZE,
     HEARTBEAT_INTERVAL_MS,
     HEARTBEAT_ACTION_QUERY,
     OWN_HEARTBEAT_INTERVAL_MS,
@@ -285,26 +296,25 @@ pub const IGNORED: &[Key] = &[
     quiet("snapshot.max.threads.multiplier", Int, "chunks are cut by lattice.snapshot.chunk.bytes"),
     quiet("legacy.snapshot.max.threads", Boolean, "chunks are cut by lattice.snapshot.chunk.bytes"),
     quiet("snapshot.tables.order.by.row.count", Text, "tables are read in parallel"),
-    quiet("incremental.snapshot.chunk.size", Int, "incremental snapshots are not there yet"),
     quiet(
         "incremental.snapshot.watermarking.strategy",
         Text,
-        "incremental snapshots are not there yet",
+        "watermarks are logical messages, nothing is written to a table",
     ),
     quiet(
         "incremental.snapshot.allow.schema.changes",
         Boolean,
-        "incremental snapshots are not there yet",
+        "a chunk beside which the table's structure changed is read again",
     ),
-    quiet("signal.enabled.channels", List, "signals are not there yet"),
-    quiet("signal.poll.interval.ms", Long, "signals are not there yet"),
-    quiet("signal.emit.failure.max.retries", Int, "signals are not there yet"),
-    quiet("signal.emit.failure.backoff.ms", Long, "signals are not there yet"),
-    quiet("signal.kafka.topic", Text, "signals are not there yet"),
-    quiet("signal.kafka.bootstrap.servers", Text, "signals are not there yet"),
-    quiet("signal.kafka.groupId", Text, "signals are not there yet"),
-    quiet("signal.kafka.poll.timeout.ms", Int, "signals are not there yet"),
-    quiet("signal.file", Text, "signals are not there yet"),
+    quiet("signal.enabled.channels", List, "signals are rows of signal.data.collection"),
+    quiet("signal.poll.interval.ms", Long, "signals come with the stream"),
+    quiet("signal.emit.failure.max.retries", Int, "signals are rows of signal.data.collection"),
+    quiet("signal.emit.failure.backoff.ms", Long, "signals are rows of signal.data.collection"),
+    quiet("signal.kafka.topic", Text, "signals are rows of signal.data.collection"),
+    quiet("signal.kafka.bootstrap.servers", Text, "signals are rows of signal.data.collection"),
+    quiet("signal.kafka.groupId", Text, "signals are rows of signal.data.collection"),
+    quiet("signal.kafka.poll.timeout.ms", Int, "signals are rows of signal.data.collection"),
+    quiet("signal.file", Text, "signals are rows of signal.data.collection"),
     quiet("notification.enabled.channels", List, "see the connector's status instead"),
     quiet("notification.sink.topic.name", Text, "see the connector's status instead"),
     quiet("max.queue.size", Int, OWN_BUFFERS),

@@ -89,6 +89,10 @@ pub struct Settings {
     pub heartbeat_query: Option<String>,
     /// `lattice.heartbeat.interval.ms`; zero: no logical messages of our own.
     pub own_heartbeat: Duration,
+    /// `signal.data.collection`
+    pub signals: Option<String>,
+    /// `incremental.snapshot.chunk.size`
+    pub incremental_rows: usize,
     /// `max.batch.size`
     pub max_batch: usize,
     /// `lattice.accept.gap`
@@ -150,6 +154,8 @@ impl Settings {
             heartbeat: config.millis(&keys::HEARTBEAT_INTERVAL_MS)?,
             heartbeat_query: optional(&keys::HEARTBEAT_ACTION_QUERY),
             own_heartbeat: config.millis(&keys::OWN_HEARTBEAT_INTERVAL_MS)?,
+            signals: optional(&keys::SIGNAL_DATA_COLLECTION),
+            incremental_rows: positive(config, &keys::INCREMENTAL_SNAPSHOT_CHUNK_SIZE)?,
             max_batch: positive(config, &keys::MAX_BATCH_SIZE)?,
             accept_gap: config.boolean(&keys::ACCEPT_GAP)?,
             flush_manual: match config.get(keys::LSN_FLUSH_MODE.name) {

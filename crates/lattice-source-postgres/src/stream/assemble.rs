@@ -1,5 +1,8 @@
 //! From messages to events: transactions, positions, tables. Holds no socket and no row.
 
+mod chunks;
+mod messages;
+
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::AtomicI64, atomic::Ordering},
@@ -9,14 +12,9 @@ use bytes::Bytes;
 use lattice_core::{
     Error, ErrorKind, Result,
     connector::TaskContext,
-    event::{
-        ChangeEvent, Notice, NoticeKind, Op, Origin, SourceBatch, SourceInfo, Span, TableId,
-        TableSchema,
-    },
+    event::{ChangeEvent, Notice, Op, Origin, SourceBatch, SourceInfo, Span, TableId, TableSchema},
     position::Position,
     progress::{Progress, TableProgress, TableState},
-    schema::{Field, Schema, Type},
-    value::{Text, Value},
 };
 
 use super::{
@@ -25,6 +23,7 @@ use super::{
 };
 use crate::{
     config::{Settings, filter::PatternList},
+    incremental::Incremental,
     position::{Offset, partition},
     protocol::pgoutput::{Message, Relation, Tuple},
     row::NoColumns,
@@ -42,6 +41,8 @@ pub(super) enum Step {
     Relation(Relation),
     /// Select what the last event's row lacks.
     Missing(Missing),
+    /// Take what the incremental snapshot has read.
+    Answer,
 }
 
 struct Captured {
@@ -83,6 +84,10 @@ pub(super) struct Assembler {
     /// Relation OID and index in `batch_tables`, with the batch's counts.
     batch_index: Vec<(u32, u64, u64)>,
     message_table: Arc<TableSchema>,
+    incremental: Incremental,
+    signals: Option<String>,
+    /// The table of signals.
+    signal_relation: Option<u32>,
 }
 
 /// Stands for the table of logical messages among relation OIDs, of which none is zero.
@@ -95,6 +100,7 @@ impl Assembler {
         offset: Offset,
         info: Arc<dyn SourceInfo>,
         context: &TaskContext,
+        incremental: Incremental,
     ) -> Self {
         let id = TableId {
             database: settings.target.database.as_str().into(),
@@ -124,6 +130,9 @@ impl Assembler {
                 Vec::new(),
                 Arc::new(NoColumns),
             )),
+            incremental,
+            signals: settings.signals.clone(),
+            signal_relation: None,
         }
     }
 
@@ -169,26 +178,37 @@ impl Assembler {
     ) -> Result<Step> {
         match message {
             Message::Insert { relation, new } => {
-                self.row(relation, Op::Create, None, Some(new), base, lsn)?;
+                if self.row(relation, Op::Create, None, Some(new), base, lsn)? {
+                    self.note(relation, payload, None, Some(new));
+                    if self.signal_relation == Some(relation) {
+                        self.signal(payload, new);
+                    }
+                }
             }
             Message::Update { relation, old, new } => {
-                let events = self.events.len();
-                self.row(relation, Op::Update, old, Some(new), base, lsn)?;
-                if let (Some(old), true) = (old, self.events.len() > events)
+                let told = self.row(relation, Op::Update, old, Some(new), base, lsn)?;
+                if told {
+                    self.note(relation, payload, old, Some(new));
+                }
+                if let (Some(old), true) = (old, told)
                     && let Some(missing) = self.missing(relation, old, new, payload)
                 {
                     return Ok(Step::Missing(missing));
                 }
             }
             Message::Delete { relation, old } => {
-                self.row(relation, Op::Delete, Some(old), None, base, lsn)?;
+                if self.row(relation, Op::Delete, Some(old), None, base, lsn)? {
+                    self.note(relation, payload, Some(old), None);
+                }
             }
             Message::Begin { final_lsn, commit_us, xid } => self.begin(final_lsn, commit_us, xid),
             Message::Commit { end_lsn, .. } => self.commit(end_lsn),
             Message::Relation(relation) => return Ok(Step::Relation(relation)),
             Message::Truncate { relations, .. } => self.truncate(&relations, lsn)?,
             Message::Message { transactional, prefix, content, .. } => {
-                self.message(transactional, prefix, content, payload, base, lsn)?;
+                if self.message(transactional, prefix, content, payload, base, lsn)? {
+                    return Ok(Step::Answer);
+                }
             }
             Message::Origin { name, .. } => {
                 self.transaction.origin.extra = Some(name.into());
@@ -214,8 +234,15 @@ impl Assembler {
         if let Some(entry) = self.batch_index.iter_mut().find(|entry| entry.0 == oid) {
             entry.0 = u32::MAX;
         }
+        self.incremental.disturb();
         self.await_transaction().await?;
         let schema = self.tables.of_relation(&relation).await?;
+        let signals = schema.as_ref().is_some_and(|schema| {
+            self.signals.as_ref().is_some_and(|signals| *signals == schema.id.to_string())
+        });
+        if signals {
+            self.signal_relation = Some(oid);
+        }
         let captured = schema.map(|schema| {
             let progress = self.progress.table(&schema.id.to_string());
             progress.set_state(TableState::Streaming);
@@ -298,6 +325,20 @@ impl Assembler {
         self.offset.message_type = Some("COMMIT");
         self.last_commit = Some(end_lsn);
         self.moved = true;
+        if let Some(xid) = self.offset.tx_id {
+            self.incremental.committed(xid);
+        }
+    }
+
+    /// Behind everything so far.
+    fn position(&self) -> Position {
+        let mut offset = self.offset.clone();
+        offset.incremental = self.incremental.progress().cloned();
+        if self.transaction.open {
+            let row = self.transaction.row.max(self.transaction.skip);
+            offset.partial = Some((self.transaction.commit_lsn, row));
+        }
+        Position { partition: partition(&self.prefix), offset: offset.to_map() }
     }
 
     /// Counts a message of the transaction. False: it was delivered before the restart.
@@ -308,6 +349,7 @@ impl Assembler {
         self.transaction.row > self.transaction.skip
     }
 
+    /// False: it was delivered before, or its table is not captured.
     fn row(
         &mut self,
         relation: u32,
@@ -316,21 +358,21 @@ impl Assembler {
         after: Option<Tuple>,
         base: usize,
         lsn: u64,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let kind = match op {
             Op::Create => "INSERT",
             Op::Update => "UPDATE",
             _ => "DELETE",
         };
         if !self.count(lsn, kind) {
-            return Ok(());
+            return Ok(false);
         }
-        let Some(table) = self.table(relation)? else { return Ok(()) };
+        let Some(table) = self.table(relation)? else { return Ok(false) };
         let before = before.map(|tuple| span(tuple, base)).transpose()?;
         let after = after.map(|tuple| span(tuple, base)).transpose()?;
         let bytes = before.map_or(0, |span| span.len) + after.map_or(0, |span| span.len);
         self.push(table, op, before, after, lsn, u64::from(bytes));
-        Ok(())
+        Ok(true)
     }
 
     fn push(
@@ -382,6 +424,7 @@ impl Assembler {
         if !self.count(lsn, "TRUNCATE") {
             return Ok(());
         }
+        self.incremental.disturb();
         for relation in relations {
             if let Some(table) = self.table(*relation)? {
                 self.push(table, Op::Truncate, None, None, lsn, 0);
@@ -390,74 +433,9 @@ impl Assembler {
         Ok(())
     }
 
-    fn message(
-        &mut self,
-        transactional: bool,
-        prefix: (usize, usize),
-        content: (usize, usize),
-        payload: &[u8],
-        base: usize,
-        lsn: u64,
-    ) -> Result<()> {
-        if transactional {
-            if !self.count(lsn, "MESSAGE") {
-                return Ok(());
-            }
-        } else {
-            if self.offset.message_lsn.is_some_and(|done| lsn <= done) {
-                return Ok(());
-            }
-            self.offset.message_lsn = Some(lsn);
-            self.moved = true;
-            if !self.transaction.open {
-                // Every transaction committed before it was sent before it.
-                self.offset.commit_lsn = self.offset.commit_lsn.max(Some(lsn));
-            }
-        }
-        let text = payload.get(prefix.0..prefix.1).and_then(|text| std::str::from_utf8(text).ok());
-        let text = text.unwrap_or("");
-        if text == HEARTBEAT_PREFIX || !self.messages.allows(text) {
-            return Ok(());
-        }
-        let Some(table) = self.table(MESSAGE_OID)? else { return Ok(()) };
-        let before = span(Tuple { start: prefix.0, end: prefix.1 }, base)?;
-        let after = span(Tuple { start: content.0, end: content.1 }, base)?;
-        self.push(table, Op::Message, Some(before), Some(after), lsn, u64::from(after.len));
-        if let Some(event) = self.events.last_mut().filter(|_| !transactional) {
-            event.origin.tx_id = None;
-            event.origin.extra = None;
-            event.origin.last_commit_lsn = self.last_commit;
-            event.origin.ts_us = now_us();
-        }
-        Ok(())
-    }
-
-    /// Adds a heartbeat record.
-    pub(super) fn beat(&mut self) {
-        let text = Arc::new(Schema::new(Type::String));
-        let key =
-            Schema { fields: vec![Field::new("serverName", text)], ..Schema::new(Type::Struct) }
-                .named("io.debezium.connector.common.ServerNameKey", 1);
-        let number = Arc::new(Schema::new(Type::Int64));
-        let value =
-            Schema { fields: vec![Field::new("ts_ms", number)], ..Schema::new(Type::Struct) }
-                .named("io.debezium.connector.common.Heartbeat", 1);
-        let name = Value::Text(Text::owned(self.prefix.to_string()));
-        self.notices.push(Notice {
-            kind: NoticeKind::Heartbeat,
-            before_event: self.events.len(),
-            key: (Arc::new(key), Value::Struct(vec![name])),
-            value: (Arc::new(value), Value::Struct(vec![Value::Int(now_us() / 1000)])),
-        });
-    }
-
     /// The batch so far, whose rows lie in `data`.
     pub(super) fn take(&mut self, data: Bytes) -> SourceBatch {
-        let mut offset = self.offset.clone();
-        if self.transaction.open {
-            let row = self.transaction.row.max(self.transaction.skip);
-            offset.partial = Some((self.transaction.commit_lsn, row));
-        }
+        let position = self.position();
         self.report();
         self.moved = false;
         self.batch_index.clear();
@@ -467,7 +445,7 @@ impl Assembler {
             tables: std::mem::take(&mut self.batch_tables),
             data: if events.is_empty() { Bytes::new() } else { data },
             events,
-            position: Position { partition: partition(&self.prefix), offset: offset.to_map() },
+            position,
             info: Arc::clone(&self.info),
             notices: std::mem::take(&mut self.notices),
         }

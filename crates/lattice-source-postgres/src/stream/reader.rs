@@ -10,7 +10,7 @@ use std::{
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::FutureExt;
-use lattice_core::{Error, Result};
+use lattice_core::{Error, Result, event::SourceBatch};
 use tokio::{
     io::AsyncReadExt,
     sync::{Notify, Semaphore, mpsc},
@@ -79,6 +79,7 @@ impl Reader {
         let mut last_sent = Instant::now();
         let mut last_beat = Instant::now();
         while !self.sender.is_closed() {
+            self.assembler.advance();
             self.parse().await?;
             if !self.assembler.is_empty() && started.is_none() {
                 started = Some(Instant::now());
@@ -158,7 +159,7 @@ impl Reader {
             let Some(frame) = backend::frame(&self.buffer, self.at).map_err(malformed)? else {
                 return Ok(());
             };
-            let mut end = frame.end;
+            let (mut end, mut answered) = (frame.end, false);
             let body = self.buffer.get(frame.start..frame.end).unwrap_or(&[]);
             match frame.tag {
                 b'd' => match backend::replication(body).map_err(malformed)? {
@@ -168,6 +169,7 @@ impl Reader {
                         match self.assembler.apply(message, payload, base, lsn)? {
                             Step::Done => {}
                             Step::Relation(relation) => self.assembler.learn(relation).await?,
+                            Step::Answer => answered = true,
                             Step::Missing(missing) => {
                                 if let Some(row) = self.assembler.complete(&missing).await? {
                                     end = self.insert_row(end, &row)?;
@@ -189,7 +191,22 @@ impl Reader {
                 _ => {}
             }
             self.at = end;
+            if answered {
+                self.take_chunk().await?;
+            }
         }
+        Ok(())
+    }
+
+    /// Hands over what the incremental snapshot has read, behind everything that came before.
+    async fn take_chunk(&mut self) -> Result<()> {
+        if !self.assembler.is_empty() {
+            self.hand_over().await;
+        }
+        if let Some(batch) = self.assembler.chunk().await? {
+            self.send(batch).await;
+        }
+        self.assembler.advance();
         Ok(())
     }
 
@@ -222,6 +239,10 @@ impl Reader {
     async fn hand_over(&mut self) {
         let data = self.take_data();
         let batch = self.assembler.take(data);
+        self.send(batch).await;
+    }
+
+    async fn send(&mut self, batch: SourceBatch) {
         let cost =
             (batch.data.len() + batch.events.len() * EVENT_BYTES).clamp(1, self.budget_bytes);
         let cost = u32::try_from(cost).unwrap_or(u32::MAX);

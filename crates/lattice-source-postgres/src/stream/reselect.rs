@@ -7,10 +7,8 @@
 
 use crate::{
     connection::{Row, quote_ident, quote_literal},
-    protocol::{
-        pgoutput::Relation,
-        reader::{Malformed, Reader},
-    },
+    protocol::pgoutput::Relation,
+    row::{Field, fields},
 };
 
 /// A row to complete.
@@ -77,31 +75,6 @@ impl Missing {
         }
         Some(out)
     }
-}
-
-#[derive(Debug, PartialEq)]
-enum Field<'a> {
-    Null,
-    Unchanged,
-    Text(&'a [u8]),
-}
-
-fn fields(tuple: &[u8]) -> Result<Vec<Field<'_>>, Malformed> {
-    let mut reader = Reader::new(tuple);
-    reader.u8()?;
-    let count = reader.i16()?;
-    (0..count)
-        .map(|_| {
-            Ok(match reader.u8()? {
-                b'n' => Field::Null,
-                b'u' => Field::Unchanged,
-                _ => {
-                    let len = reader.u32()? as usize;
-                    Field::Text(reader.take(len)?)
-                }
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

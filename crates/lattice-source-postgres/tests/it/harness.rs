@@ -88,6 +88,7 @@ pub(crate) struct Source {
     pub(crate) connector: PostgresSource,
     pub(crate) config: Config,
     pub(crate) position: Option<Position>,
+    pub(crate) progress: Arc<Progress>,
 }
 
 impl Source {
@@ -107,13 +108,14 @@ impl Source {
         for (key, value) in more {
             config.set(*key, *value);
         }
-        Self { database, connector: PostgresSource::default(), config, position: None }
+        let (connector, progress) = (PostgresSource::default(), Arc::new(Progress::default()));
+        Self { database, connector, config, position: None, progress }
     }
 
     pub(crate) async fn try_open(&self) -> Result<Box<dyn SourceTask>> {
         let task = TaskConfig { connector: "c".to_owned(), task: 0, config: self.config.clone() };
-        let context =
-            TaskContext { progress: Arc::new(Progress::default()), buffer_bytes: 32 << 20 };
+        let progress = Arc::clone(&self.progress);
+        let context = TaskContext { progress, buffer_bytes: 32 << 20 };
         self.connector.open(task, self.position.clone(), context).await
     }
 

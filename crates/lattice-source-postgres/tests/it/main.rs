@@ -3,6 +3,7 @@
 mod access;
 mod capture;
 mod harness;
+mod incremental;
 mod life;
 mod modes;
 mod publications;
