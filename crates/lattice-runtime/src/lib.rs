@@ -14,6 +14,7 @@
 mod connector;
 mod dead_letter;
 mod error;
+mod exactly_once;
 mod feed;
 mod inspect;
 mod keys;

@@ -7,7 +7,7 @@ use lattice_core::{
 };
 
 use crate::{
-    keys,
+    exactly_once, keys,
     model::{ConfigInfo, ConfigValue, Definition, Validation},
     plugins::{Plugin, UNWRAP},
     worker::Shared,
@@ -46,6 +46,7 @@ pub(crate) async fn check(plugin: &Plugin, raw: &Config, shared: &Shared) -> Vec
     if let Plugin::Sink(_) = plugin {
         issues.extend(check_topics(&resolved));
     }
+    issues.extend(exactly_once::check(plugin, &resolved, shared));
     if !has_error(&issues) {
         issues.extend(check_converters(plugin, &shared.with_worker_defaults(resolved.clone())));
     }

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use lattice_codec::Encoder;
@@ -19,13 +19,14 @@ use lattice_core::{
 };
 use lattice_log::{
     AppendRequest, BatchSetBuilder, CleanupPolicy, Compression, EncodedBatch, RawBatch,
-    SourceOffset, TopicConfig,
+    SourceOffset, TopicConfig, Transactions,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     dead_letter::{self, Tolerance, failure},
+    exactly_once::ExactlyOnce,
     keys,
     report::{Report, lock, now_ms},
     retry::{self, Backoff, Decision},
@@ -85,6 +86,23 @@ struct Packed {
     group: Group,
 }
 
+/// A transaction that ends by the clock.
+struct Open {
+    /// When it began.
+    since: Instant,
+    /// What is in it so far.
+    group: Group,
+}
+
+/// How an append stands in its transaction.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Nothing was written in the transaction before.
+    first: bool,
+    /// It ends with this.
+    last: bool,
+}
+
 /// Partitions of the topics written so far.
 #[derive(Default)]
 struct TopicBook {
@@ -101,6 +119,7 @@ struct Appender {
     book: Arc<Mutex<TopicBook>>,
     connector: String,
     new_topic: TopicConfig,
+    transactions: Option<Arc<dyn Transactions>>,
 }
 
 /// Writes what comes out of a task's queue.
@@ -111,7 +130,13 @@ pub(crate) struct Writer {
     open: Group,
     compressing: Option<AbortOnDropHandle<Result<Packed>>>,
     packed: Option<Packed>,
-    appending: Option<AbortOnDropHandle<Result<Group>>>,
+    appending: Option<AbortOnDropHandle<Result<(Group, Place)>>>,
+    /// How long a transaction lasts; `None`: as long as an append.
+    interval: Option<Duration>,
+    /// The transaction that is open between appends.
+    transaction: Option<Open>,
+    /// Nothing comes any more.
+    closed: bool,
 }
 
 impl Writer {
@@ -120,7 +145,9 @@ impl Writer {
         run: &TaskRun,
         encoder: Encoder,
         durable: watch::Sender<Option<Position>>,
+        exactly_once: Option<ExactlyOnce>,
     ) -> Result<Self> {
+        let interval = exactly_once.as_ref().and_then(|exactly_once| exactly_once.interval);
         let config = &run.config.config;
         let new_topic = new_topic(config, run.shared.config.default_topic.clone())?;
         let mut book = TopicBook::default();
@@ -145,6 +172,7 @@ impl Writer {
             book,
             connector,
             new_topic,
+            transactions: exactly_once.map(|exactly_once| exactly_once.transactions),
         };
         Ok(Self {
             press: Some(press),
@@ -154,32 +182,46 @@ impl Writer {
             compressing: None,
             packed: None,
             appending: None,
+            interval,
+            transaction: None,
+            closed: false,
         })
     }
 
     /// Runs until the queue is closed and all of it is durable, or an error.
     pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Work>) -> Result<()> {
-        let mut closed = false;
         loop {
             self.advance(queue.is_empty())?;
             let full = self.held_bytes() >= GROUP_BYTES;
-            let idle = self.compressing.is_none() && self.appending.is_none();
-            if closed && idle && self.packed.is_none() && self.open.position.is_none() {
-                return Ok(());
+            let idle = self.compressing.is_none()
+                && self.appending.is_none()
+                && self.packed.is_none()
+                && self.open.position.is_none();
+            if self.closed && idle {
+                if self.transaction.is_none() {
+                    return Ok(());
+                }
+                self.end_transaction();
             }
+            let end = self.transaction.as_ref().zip(self.interval);
+            let end = end.map(|(open, interval)| open.since + interval);
             tokio::select! {
                 biased;
-                group = stage(&mut self.appending), if self.appending.is_some() => {
+                appended = stage(&mut self.appending), if self.appending.is_some() => {
                     self.appending = None;
-                    self.settle(group?);
+                    let (group, place) = appended?;
+                    self.settle(group, place);
+                }
+                () = at(end), if idle && end.is_some() && self.appending.is_none() => {
+                    self.end_transaction();
                 }
                 packed = stage(&mut self.compressing), if self.compressing.is_some() => {
                     self.compressing = None;
                     self.packed = Some(packed?);
                 }
-                work = queue.recv(), if !closed && !full => match work {
+                work = queue.recv(), if !self.closed && !full => match work {
                     Some(work) => self.take(work).await?,
-                    None => closed = true,
+                    None => self.closed = true,
                 },
             }
         }
@@ -194,9 +236,7 @@ impl Writer {
         if self.appending.is_none()
             && let Some(packed) = self.packed.take()
         {
-            let appender = Arc::clone(&self.appender);
-            let append = tokio::spawn(async move { appender.append(packed).await });
-            self.appending = Some(AbortOnDropHandle::new(append));
+            self.append(packed);
         }
         let large = self.held_bytes() >= EARLY_BYTES || self.open.permits.len() >= GROUP_BATCHES;
         let worth = (self.appending.is_none() && idle) || large;
@@ -215,14 +255,33 @@ impl Writer {
         group.bytes = raw.iter().map(|batch| batch.len_bytes() as u64).sum();
         if small && self.appending.is_none() {
             let packed = pack(raw, group)?;
-            let appender = Arc::clone(&self.appender);
-            let append = tokio::spawn(async move { appender.append(packed).await });
-            self.appending = Some(AbortOnDropHandle::new(append));
+            self.append(packed);
         } else {
             let compress = tokio::task::spawn_blocking(move || pack(raw, group));
             self.compressing = Some(AbortOnDropHandle::new(compress));
         }
         Ok(())
+    }
+
+    /// Starts an append.
+    fn append(&mut self, packed: Packed) {
+        let mut place = Place { first: true, last: true };
+        if let Some(interval) = self.interval {
+            place.first = self.transaction.is_none();
+            let new = || Open { since: Instant::now(), group: Group::default() };
+            let open = self.transaction.get_or_insert_with(new);
+            place.last = self.closed || open.since.elapsed() >= interval;
+        }
+        let appender = Arc::clone(&self.appender);
+        let append = async move { Ok((appender.append(packed, place).await?, place)) };
+        self.appending = Some(AbortOnDropHandle::new(tokio::spawn(append)));
+    }
+
+    /// Ends a transaction whose time has come, or after which nothing comes.
+    fn end_transaction(&mut self) {
+        let position = self.transaction.as_ref().and_then(|open| open.group.position.clone());
+        let group = Group { position, ..Group::default() };
+        self.append(Packed { batches: Vec::new(), group });
     }
 
     /// Encodes a batch into the open group.
@@ -251,8 +310,20 @@ impl Writer {
         Ok(())
     }
 
-    /// A group is durable: now, and not before, its position moves.
-    fn settle(&mut self, group: Group) {
+    /// A group was appended. When it is durable with all of its transaction, and not before, its position moves.
+    fn settle(&mut self, mut group: Group, place: Place) {
+        if let Some(open) = self.transaction.as_mut().map(|open| &mut open.group) {
+            group.events += open.events;
+            group.bytes += open.bytes;
+            group.last_event_ms = group.last_event_ms.max(open.last_event_ms);
+            if !place.last {
+                // Its room is free for others: what is in the log needs none.
+                group.permits.clear();
+                *open = group;
+                return;
+            }
+        }
+        self.transaction = None;
         let report = &self.appender.report;
         report.durable(group.events, group.bytes);
         if group.last_event_ms > 0 {
@@ -262,6 +333,13 @@ impl Writer {
             report.set_behind_ms(0);
         }
         self.durable.send_replace(group.position);
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -316,11 +394,12 @@ fn place(batch: &SourceBatch, event: usize) -> String {
 impl Appender {
     /// Appends until it is durable. While the log cannot be written, it waits and says so:
     /// reading then stops by itself when the budget is used up, and nothing is lost.
-    async fn append(&self, packed: Packed) -> Result<Group> {
+    async fn append(&self, packed: Packed, place: Place) -> Result<Group> {
         let Packed { batches, group } = packed;
         let source_offset = group
             .position
             .clone()
+            .filter(|_| place.last)
             .map(|position| SourceOffset { connector: self.connector.clone(), position });
         let longest = self.shared.config.backoff.longest.min(LONGEST_LOG_WAIT);
         let backoff = Backoff { longest, ..self.shared.config.backoff };
@@ -329,6 +408,10 @@ impl Appender {
             let request =
                 AppendRequest { batches: batches.clone(), source_offset: source_offset.clone() };
             let Err(error) = self.try_append(request).await else { break };
+            if !place.first {
+                // What was written before in the transaction is undone too: all of it is read again.
+                return Err(error);
+            }
             let Decision::Retry(wait) = retry::decide(&error, attempt, None, backoff) else {
                 return Err(error);
             };
@@ -358,7 +441,10 @@ impl Appender {
         }
         lock(&self.book).new.retain(|topic| !new.contains(topic));
         self.topics.add(request.batches.iter().map(|batch| &*batch.topic)).await?;
-        self.shared.log.append(request).await?;
+        match &self.transactions {
+            Some(transactions) => transactions.append(request).await?,
+            None => self.shared.log.append(request).await?,
+        };
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, bail};
@@ -19,6 +19,9 @@ use crate::bench::{
 
 /// How a row's number stands in its record.
 const MARK: &[u8] = b"\"after\":{\"id\":";
+
+/// Whoever writes nothing for so long does not write.
+const SILENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     let rows = options.rows.unwrap_or(20_000) / WRITERS * WRITERS;
@@ -129,11 +132,14 @@ fn measure(
 fn follow(topics: &mut Topics, topic: &str, rows: u64) -> Result<Vec<(u64, f64)>> {
     let (mut seen, mut next) = (Vec::new(), 0);
     let rows = usize::try_from(rows)?;
+    let mut last = Instant::now();
     while seen.len() < rows {
-        let fetched = topics.fetch(topic, next, Duration::from_secs(30))?;
+        let fetched = topics.fetch(topic, next, Duration::from_secs(5))?;
         let when = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
-        if fetched.next == next {
-            bail!("{} of {rows} rows came, and then nothing for 30 seconds", seen.len());
+        if fetched.next != next {
+            last = Instant::now();
+        } else if last.elapsed() > SILENCE {
+            bail!("{} of {rows} rows came, and then nothing for {SILENCE:?}", seen.len());
         }
         next = fetched.next;
         seen.extend(numbers(&fetched.bytes).filter(|number| *number >= RANGE).map(|id| (id, when)));
