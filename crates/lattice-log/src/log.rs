@@ -1,6 +1,6 @@
 //! The log's contract: what the embedded log does, and Kafka behind the same trait.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use lattice_core::{BoxFuture, error::Result, position::Position, store::DocumentStore};
@@ -60,6 +60,10 @@ pub struct TopicConfig {
     pub retention_ms: Option<i64>,
     /// `retention.bytes`, per partition; `None`: unbounded. Units: bytes, compressed.
     pub retention_bytes: Option<i64>,
+    /// Copies of each partition; `None`: as many as the log makes. The embedded log has one.
+    pub replication_factor: Option<i16>,
+    /// Kafka's further configurations of a topic, by name; the embedded log has none.
+    pub other: BTreeMap<String, String>,
 }
 
 impl Default for TopicConfig {
@@ -70,6 +74,8 @@ impl Default for TopicConfig {
             cleanup_policy: CleanupPolicy::Delete,
             retention_ms: Some(7 * 24 * 3600 * 1000),
             retention_bytes: None,
+            replication_factor: None,
+            other: BTreeMap::new(),
         }
     }
 }

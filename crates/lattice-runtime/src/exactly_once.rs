@@ -27,6 +27,8 @@ pub(crate) struct ExactlyOnce {
     pub(crate) transactions: Arc<dyn Transactions>,
     /// How long one lasts; `None`: as long as an append.
     pub(crate) interval: Option<Duration>,
+    /// The task has a position; what it writes first ends a transaction at once where it has none.
+    pub(crate) positioned: bool,
 }
 
 /// Whether a worker with these settings writes in transactions.
@@ -51,7 +53,7 @@ pub(crate) async fn begin(run: &TaskRun) -> Result<Option<ExactlyOnce>> {
     let interval = interval(&task.config)?;
     let timeout = timeout(&task.config, interval)?;
     let begun = run.shared.log.transactions(&task.connector, task.task, timeout).await?;
-    Ok(begun.map(|transactions| ExactlyOnce { transactions, interval }))
+    Ok(begun.map(|transactions| ExactlyOnce { transactions, interval, positioned: true }))
 }
 
 /// What is wrong with a source's keys about transactions.

@@ -198,7 +198,7 @@ pub(crate) const CREATION_CLEANUP: Key = creation(
     "Whether old records of topics that the connector creates are deleted or compacted by key.",
 )
 .label("Cleanup policy")
-.rule(Rule::OneOf(&["delete", "compact"]));
+.rule(Rule::OneOf(&["delete", "compact", "compact,delete", "delete,compact"]));
 
 /// Keys of every connector.
 pub(crate) static COMMON: &[Key] = &[
@@ -269,8 +269,7 @@ pub(crate) static SOURCE: &[Key] = &[
     .default("")
     .group("Topic Creation")
     .importance(Importance::Low)
-    .label("Topic Creation Groups")
-    .ignored("only the group \"default\" has an effect in this version"),
+    .label("Topic Creation Groups"),
     CREATION_PARTITIONS,
     CREATION_RETENTION_MS,
     CREATION_RETENTION_BYTES,
@@ -282,8 +281,7 @@ pub(crate) static SOURCE: &[Key] = &[
     )
     .default("-1")
     .group("Topic Creation")
-    .label("Replication Factor")
-    .ignored("the embedded log is one file"),
+    .label("Replication Factor"),
     EXACTLY_ONCE,
     BOUNDARY,
     BOUNDARY_INTERVAL,

@@ -12,6 +12,7 @@
 //! This room must not know: any concrete connector, HTTP, or the environment.
 
 mod connector;
+mod creation;
 mod dead_letter;
 mod error;
 mod exactly_once;
@@ -20,7 +21,9 @@ mod inspect;
 mod keys;
 mod model;
 mod offsets;
+mod overrides;
 mod plugins;
+mod press;
 mod preview;
 mod properties;
 mod providers;

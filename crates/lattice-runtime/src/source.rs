@@ -29,8 +29,11 @@ const EVENT_BYTES: usize = 160;
 /// Runs until the task is told to end, or an error.
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SourceConnector) -> Result<()> {
     // First of all: whoever ran this task before can move the position no more.
-    let exactly_once = exactly_once::begin(run).await?;
+    let mut exactly_once = exactly_once::begin(run).await?;
     let resume = resume_position(run, connector).await?;
+    if let Some(exactly_once) = &mut exactly_once {
+        exactly_once.positioned = resume.is_some();
+    }
     let options =
         EncoderOptions::from_config(&run.config.connector, run.config.task, &run.config.config)?;
     let encoder = Encoder::new(options, run.shared.registry(&run.config.config)?);

@@ -11,23 +11,19 @@ use std::{
 };
 
 use lattice_codec::Encoder;
-use lattice_core::{
-    config::{Config, Key},
-    error::{Error, Result},
-    event::SourceBatch,
-    position::Position,
-};
+use lattice_core::{error::Result, event::SourceBatch, position::Position};
 use lattice_log::{
-    AppendRequest, BatchSetBuilder, CleanupPolicy, Compression, EncodedBatch, RawBatch,
-    SourceOffset, TopicConfig, Transactions,
+    AppendRequest, BatchSetBuilder, EncodedBatch, RawBatch, SourceOffset, Transactions,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
-    dead_letter::{self, Tolerance, failure},
+    creation::Creation,
+    dead_letter::{self, Tolerance},
     exactly_once::ExactlyOnce,
-    keys,
+    overrides,
+    press::{Press, compression},
     report::{Report, lock, now_ms},
     retry::{self, Backoff, Decision},
     source::joined,
@@ -57,15 +53,6 @@ pub(crate) struct Work {
     /// Units: bytes.
     pub(crate) cost: usize,
     pub(crate) permit: OwnedSemaphorePermit,
-}
-
-/// Encodes into a builder; moves between threads as one.
-struct Press {
-    encoder: Encoder,
-    builder: BatchSetBuilder,
-    tolerance: Tolerance,
-    report: Arc<Report>,
-    connector: String,
 }
 
 /// Batches that become durable together.
@@ -118,7 +105,7 @@ struct Appender {
     topics: Arc<ActiveTopics>,
     book: Arc<Mutex<TopicBook>>,
     connector: String,
-    new_topic: TopicConfig,
+    creation: Arc<Creation>,
     transactions: Option<Arc<dyn Transactions>>,
 }
 
@@ -135,6 +122,8 @@ pub(crate) struct Writer {
     interval: Option<Duration>,
     /// The transaction that is open between appends.
     transaction: Option<Open>,
+    /// Some position is durable: until then a crash would begin everything again.
+    positioned: bool,
     /// Nothing comes any more.
     closed: bool,
 }
@@ -147,16 +136,23 @@ impl Writer {
         durable: watch::Sender<Option<Position>>,
         exactly_once: Option<ExactlyOnce>,
     ) -> Result<Self> {
+        let positioned = exactly_once.as_ref().is_none_or(|exactly_once| exactly_once.positioned);
         let interval = exactly_once.as_ref().and_then(|exactly_once| exactly_once.interval);
         let config = &run.config.config;
-        let new_topic = new_topic(config, run.shared.config.default_topic.clone())?;
+        let shared = &run.shared.config;
+        let creation = Creation::from_config(config, &shared.default_topic, &shared.settings)?;
+        let creation = Arc::new(creation);
         let mut book = TopicBook::default();
         for topic in run.shared.log.topics().await? {
             book.partitions.insert(topic.name.to_string(), topic.config.partitions);
         }
         let book = Arc::new(Mutex::new(book));
-        let partitions_of = partitions_of(Arc::clone(&book), new_topic.partitions);
-        let builder = BatchSetBuilder::new(partitions_of, compression(config)?);
+        let partitions_of = partitions_of(Arc::clone(&book), Arc::clone(&creation));
+        let mut builder = BatchSetBuilder::new(partitions_of, compression(config)?);
+        let max_request = overrides::max_request(config)?;
+        if let Some(bytes) = max_request {
+            builder = builder.with_max_batch_bytes(bytes.min(GROUP_BYTES));
+        }
         let connector = run.config.connector.clone();
         let press = Press {
             encoder,
@@ -164,6 +160,7 @@ impl Writer {
             tolerance: Tolerance::from_config(config)?,
             report: Arc::clone(&run.report),
             connector: connector.clone(),
+            max_request,
         };
         let appender = Appender {
             shared: Arc::clone(&run.shared),
@@ -171,7 +168,7 @@ impl Writer {
             topics: Arc::clone(&run.topics),
             book,
             connector,
-            new_topic,
+            creation,
             transactions: exactly_once.map(|exactly_once| exactly_once.transactions),
         };
         Ok(Self {
@@ -184,6 +181,7 @@ impl Writer {
             appending: None,
             interval,
             transaction: None,
+            positioned,
             closed: false,
         })
     }
@@ -250,7 +248,8 @@ impl Writer {
     fn compress(&mut self) -> Result<()> {
         let Some(press) = &mut self.press else { return Ok(()) };
         let small = press.builder.len_bytes() < INLINE_BYTES;
-        let raw = press.builder.finish();
+        let mut raw = press.builder.finish();
+        press.sift(&mut raw)?;
         let mut group = std::mem::take(&mut self.open);
         group.bytes = raw.iter().map(|batch| batch.len_bytes() as u64).sum();
         if small && self.appending.is_none() {
@@ -270,7 +269,7 @@ impl Writer {
             place.first = self.transaction.is_none();
             let new = || Open { since: Instant::now(), group: Group::default() };
             let open = self.transaction.get_or_insert_with(new);
-            place.last = self.closed || open.since.elapsed() >= interval;
+            place.last = self.closed || !self.positioned || open.since.elapsed() >= interval;
         }
         let appender = Arc::clone(&self.appender);
         let append = async move { Ok((appender.append(packed, place).await?, place)) };
@@ -324,6 +323,7 @@ impl Writer {
             }
         }
         self.transaction = None;
+        self.positioned = true;
         let report = &self.appender.report;
         report.durable(group.events, group.bytes);
         if group.last_event_ms > 0 {
@@ -354,41 +354,6 @@ async fn stage<T>(stage: &mut Option<AbortOnDropHandle<Result<T>>>) -> Result<T>
 fn pack(raw: Vec<RawBatch>, group: Group) -> Result<Packed> {
     let batches = raw.into_iter().map(RawBatch::compress).collect::<Result<_>>()?;
     Ok(Packed { batches, group })
-}
-
-impl Press {
-    /// Encodes all events; one that cannot be is a dead letter or fails the task.
-    fn encode(&mut self, batch: &SourceBatch) -> Result<()> {
-        let mut from = 0;
-        while let Err(failed) = self.encoder.encode(batch, from, &mut self.builder) {
-            let place = place(batch, failed.event);
-            if !self.tolerance.takes(&failed.error) {
-                return Err(failure(failed.error, format!("encode {place}")));
-            }
-            self.tolerance.note(&self.report, &place, &failed.error);
-            dead_letter::write_change(
-                &mut self.builder,
-                &self.connector,
-                self.report.id,
-                batch,
-                failed.event,
-                &failed.error,
-            );
-            from = failed.event + 1;
-        }
-        Ok(())
-    }
-}
-
-fn place(batch: &SourceBatch, event: usize) -> String {
-    let change = batch.events.get(event);
-    let table = change.and_then(|change| batch.tables.get(change.table as usize));
-    let lsn = change.and_then(|change| change.origin.lsn);
-    match (table, lsn) {
-        (Some(table), Some(lsn)) => format!("a change of table {} at {lsn}", table.id),
-        (Some(table), None) => format!("a change of table {}", table.id),
-        (None, _) => "a record of the source's own".to_owned(),
-    }
 }
 
 impl Appender {
@@ -433,7 +398,8 @@ impl Appender {
     async fn try_append(&self, request: AppendRequest) -> Result<()> {
         let new = lock(&self.book).new.clone();
         for topic in &new {
-            let mut config = self.new_topic.clone();
+            self.creation.allowed(topic)?;
+            let mut config = self.creation.of(topic);
             if *topic == dead_letter::source_topic(&self.connector) {
                 config.partitions = 1;
             }
@@ -449,46 +415,19 @@ impl Appender {
     }
 }
 
-/// How a connector's topics are made: `topic.creation.default.*` over the worker's default.
-fn new_topic(config: &Config, mut topic: TopicConfig) -> Result<TopicConfig> {
-    let partitions = config.number(&keys::CREATION_PARTITIONS)?;
-    if let Some(partitions) = i32::try_from(partitions).ok().filter(|count| *count > 0) {
-        topic.partitions = partitions;
-    }
-    let limit = |key: &Key, default: Option<i64>| match config.get(key.name) {
-        Some(_) => config.number(key).map(|limit| (limit >= 0).then_some(limit)),
-        None => Ok(default),
-    };
-    topic.retention_ms = limit(&keys::CREATION_RETENTION_MS, topic.retention_ms)?;
-    topic.retention_bytes = limit(&keys::CREATION_RETENTION_BYTES, topic.retention_bytes)?;
-    match config.get(keys::CREATION_CLEANUP.name).map(str::trim) {
-        Some("compact") => topic.cleanup_policy = CleanupPolicy::Compact,
-        Some("delete") => topic.cleanup_policy = CleanupPolicy::Delete,
-        _ => {}
-    }
-    Ok(topic)
-}
-
-fn partitions_of(book: Arc<Mutex<TopicBook>>, default: i32) -> Box<dyn FnMut(&str) -> i32 + Send> {
+fn partitions_of(
+    book: Arc<Mutex<TopicBook>>,
+    creation: Arc<Creation>,
+) -> Box<dyn FnMut(&str) -> i32 + Send> {
     Box::new(move |topic| {
         let mut book = lock(&book);
         if let Some(partitions) = book.partitions.get(topic) {
             return *partitions;
         }
-        let partitions = if topic.starts_with("lattice.errors.") { 1 } else { default };
+        let partitions =
+            if topic.starts_with("lattice.errors.") { 1 } else { creation.of(topic).partitions };
         book.partitions.insert(topic.to_owned(), partitions);
         book.new.push(topic.to_owned());
         partitions
     })
-}
-
-fn compression(config: &Config) -> Result<Compression> {
-    let name = "producer.override.compression.type";
-    match config.get(name).map(str::trim) {
-        None => Ok(Compression::default()),
-        Some(word) => Compression::parse(word).ok_or_else(|| {
-            Error::config(format!("invalid value for configuration \"{name}\": \"{word}\""))
-                .with_remedy("use none, lz4 or zstd")
-        }),
-    }
 }

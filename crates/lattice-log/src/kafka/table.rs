@@ -71,6 +71,7 @@ impl Table {
             cleanup_policy: CleanupPolicy::Compact,
             retention_ms: None,
             retention_bytes: None,
+            ..TopicConfig::default()
         };
         ground.topics.create(topic, &config, Copies::UpTo(COPIES)).await?;
         let found = ground.topics.list(Some(topic)).await?.pop();

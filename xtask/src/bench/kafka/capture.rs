@@ -17,6 +17,10 @@ use crate::bench::{
 /// Runs of Debezium that are not counted: its Java is slow at first.
 const WARM: usize = 2;
 
+/// Workers' properties.
+const AT_LEAST_ONCE: Option<&str> = None;
+const EXACTLY_ONCE: Option<&str> = Some("exactly.once.source.support=enabled\n");
+
 /// As its users tune it, and as the figures of its own documentation are made.
 const TUNED: [(&str, &str); 5] = [
     ("producer.override.compression.type", "lz4"),
@@ -37,13 +41,19 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
         for run in 0..WARM {
             bench.debezium(format, &format!("warm{run}"))?;
         }
-        bench.ours(format, "warm")?;
-        let (mut ours, mut debezium) = (Runs::default(), Runs::default());
+        bench.ours(format, "warm", AT_LEAST_ONCE)?;
+        let (mut ours, mut once, mut debezium) =
+            (Runs::default(), Runs::default(), Runs::default());
         for run in 0..options.runs {
             debezium.push(bench.debezium(format, &run.to_string())?);
-            ours.push(bench.ours(format, &run.to_string())?);
+            ours.push(bench.ours(format, &run.to_string(), AT_LEAST_ONCE)?);
+            once.push(bench.ours(format, &format!("once{run}"), EXACTLY_ONCE)?);
         }
-        reports.push(compared(&format!("capture-kafka-{}", format.name()), rows, &ours, &debezium));
+        let name = format!("capture-kafka-{}", format.name());
+        let mut report = compared(&name, rows, &ours, &debezium);
+        let cost = report::median(&once.seconds) / report::median(&ours.seconds) - 1.0;
+        report.insert("exactly_once_cost".to_owned(), report::number(cost));
+        reports.push(report);
     }
     Ok(reports)
 }
@@ -83,11 +93,11 @@ impl Bench<'_> {
         measured
     }
 
-    fn ours(&self, format: Format, run: &str) -> Result<[f64; 3]> {
+    fn ours(&self, format: Format, run: &str, worker: Option<&str>) -> Result<[f64; 3]> {
         let name = format!("ours-{}-{run}", format.name());
         let side = Side { name, slot: "bench_ours", extra: TUNED.to_vec() };
         copy_slot(self.database, side.slot)?;
-        let platform = self.stage.platform(&side.name, None)?;
+        let platform = self.stage.platform(&side.name, worker)?;
         platform.create(&side.name, &self.stage.config(&side, self.database, format)?)?;
         let measured = self.measure(&side, || platform.usage(), || platform.check(&side.name));
         drop(platform);

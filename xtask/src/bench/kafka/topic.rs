@@ -36,11 +36,12 @@ impl Topics {
         Ok(Self { stream })
     }
 
-    /// Records in partition 0; 0 for a topic that is not there. (Transactions' markers count as Kafka counts them.)
+    /// Committed records in partition 0; 0 for a topic that is not there. A transaction's marker counts as a record: one
+    /// among thousands.
     pub(crate) fn records(&mut self, topic: &str) -> Result<u64> {
-        // Replica -1, isolation level 0; one topic with one partition; time -1 asks for the end.
+        // Replica -1, isolation level 1; one topic with one partition; time -1 asks for the end.
         let mut body = (-1_i32).to_be_bytes().to_vec();
-        body.push(0);
+        body.push(1);
         name_one(&mut body, topic);
         body.extend((-1_i64).to_be_bytes());
         let answer = self.call(LIST_OFFSETS, 2, &body)?;
