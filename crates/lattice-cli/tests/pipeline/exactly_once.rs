@@ -22,9 +22,9 @@ impl Capture {
     async fn start(name: &str, extra: &[(&str, &str)]) -> Self {
         let source = PostgresDatabase::create(&service("LATTICE_TEST_PG15"), name).await;
         source.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)").await;
-        let settings = tempfile::tempdir().unwrap();
+        let settings = tempfile::tempdir().expect("a temporary folder");
         let file = settings.path().join("worker.properties");
-        std::fs::write(&file, "exactly.once.source.support=enabled\n").unwrap();
+        std::fs::write(&file, "exactly.once.source.support=enabled\n").expect("a file");
         let kafka = service("LATTICE_TEST_KAFKA");
         let group = format!("g-{}", source.name());
         let arguments = ["--bootstrap-servers", &kafka, "--group-id", &group, "--worker-config"];
