@@ -15,7 +15,7 @@ pub use embedded::{EmbeddedLog, EmbeddedOptions};
 pub use kafka::{KafkaLog, KafkaOptions};
 pub use log::{
     AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
-    SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition,
+    SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition, Transactions,
 };
 pub use record_batch::{
     BatchSetBuilder, Compression, HeaderView, RawBatch, RecordBatchReader, RecordIndex, RecordSet,

@@ -1,6 +1,6 @@
 //! The log's contract: what the embedded log does, and Kafka behind the same trait.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use lattice_core::{BoxFuture, error::Result, position::Position, store::DocumentStore};
@@ -60,6 +60,10 @@ pub struct TopicConfig {
     pub retention_ms: Option<i64>,
     /// `retention.bytes`, per partition; `None`: unbounded. Units: bytes, compressed.
     pub retention_bytes: Option<i64>,
+    /// Copies of each partition; `None`: as many as the log makes. The embedded log has one.
+    pub replication_factor: Option<i16>,
+    /// Kafka's further configurations of a topic, by name; the embedded log has none.
+    pub other: BTreeMap<String, String>,
 }
 
 impl Default for TopicConfig {
@@ -70,6 +74,8 @@ impl Default for TopicConfig {
             cleanup_policy: CleanupPolicy::Delete,
             retention_ms: Some(7 * 24 * 3600 * 1000),
             retention_bytes: None,
+            replication_factor: None,
+            other: BTreeMap::new(),
         }
     }
 }
@@ -146,6 +152,17 @@ impl AppendRequest {
     }
 }
 
+/// Transactions of one source task, open to nobody else.
+pub trait Transactions: Send + Sync {
+    /// Appends in the open transaction, or begins one. An append with a source position ends it: everything since
+    /// the last one becomes visible together. After an error nothing of the transaction does, and its
+    /// appends are to be made again; one that ended a transaction and is made again is not written twice.
+    ///
+    /// Errors: those of [`Log::append`]; `Fatal` when somebody else has begun transactions under
+    /// the same id: nothing is written any more.
+    fn append(&self, request: AppendRequest) -> BoxFuture<'_, Result<Vec<i64>>>;
+}
+
 /// A batch as it stands in the log.
 #[derive(Debug, Clone)]
 pub struct StoredBatch {
@@ -206,6 +223,26 @@ pub trait Log: Send + Sync {
     /// says so until there is room), `Data` for a batch that the log cannot hold, `Config` for a
     /// partition that the topic does not have, `Fatal` when the file is damaged.
     fn append(&self, request: AppendRequest) -> BoxFuture<'_, Result<Vec<i64>>>;
+
+    /// Whether records and positions become visible together only in [`Log::transactions`].
+    fn needs_transactions(&self) -> bool {
+        false
+    }
+
+    /// Begins transactions of a connector's task: whoever had them before can write no more, and
+    /// what was open is undone. `timeout`: a transaction that is open for longer is undone.
+    /// `None`: every append is a transaction already.
+    ///
+    /// Errors: those of [`Log::append`], `Auth`.
+    fn transactions<'a>(
+        &'a self,
+        connector: &'a str,
+        task: u32,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<Option<Arc<dyn Transactions>>>> {
+        let _ = (connector, task, timeout);
+        Box::pin(async { Ok(None) })
+    }
 
     /// Reads batches from offsets on, in order within a partition: at least one if there is
     /// any, and no further one that passes `max_bytes`. With nothing to read it waits, up to

@@ -198,7 +198,7 @@ pub(crate) const CREATION_CLEANUP: Key = creation(
     "Whether old records of topics that the connector creates are deleted or compacted by key.",
 )
 .label("Cleanup policy")
-.rule(Rule::OneOf(&["delete", "compact"]));
+.rule(Rule::OneOf(&["delete", "compact", "compact,delete", "delete,compact"]));
 
 /// Keys of every connector.
 pub(crate) static COMMON: &[Key] = &[
@@ -269,8 +269,7 @@ pub(crate) static SOURCE: &[Key] = &[
     .default("")
     .group("Topic Creation")
     .importance(Importance::Low)
-    .label("Topic Creation Groups")
-    .ignored("only the group \"default\" has an effect in this version"),
+    .label("Topic Creation Groups"),
     CREATION_PARTITIONS,
     CREATION_RETENTION_MS,
     CREATION_RETENTION_BYTES,
@@ -282,35 +281,10 @@ pub(crate) static SOURCE: &[Key] = &[
     )
     .default("-1")
     .group("Topic Creation")
-    .label("Replication Factor")
-    .ignored("the embedded log is one file"),
-    Key::new(
-        "exactly.once.support",
-        KeyType::String,
-        "Whether the connector must be able to deliver exactly once.",
-    )
-    .default("requested")
-    .group("Exactly Once Support")
-    .label("Exactly once support")
-    .width("SHORT")
-    .rule(Rule::OneOf(&["requested", "required"]))
-    .ignored("records and position are always written in one transaction"),
-    Key::new("transaction.boundary", KeyType::String, "Where transactions begin and end.")
-        .default("poll")
-        .group("Exactly Once Support")
-        .label("Transaction Boundary")
-        .width("SHORT")
-        .rule(Rule::OneOf(&["poll", "interval", "connector"]))
-        .ignored("records and position are always written in one transaction"),
-    Key::new(
-        "transaction.boundary.interval.ms",
-        KeyType::Long,
-        "How often a transaction ends, with \"transaction.boundary\": \"interval\".",
-    )
-    .importance(Importance::Low)
-    .group("Exactly Once Support")
-    .label("Transaction boundary interval")
-    .ignored("records and position are always written in one transaction"),
+    .label("Replication Factor"),
+    EXACTLY_ONCE,
+    BOUNDARY,
+    BOUNDARY_INTERVAL,
     Key::new(
         "offsets.storage.topic",
         KeyType::String,
@@ -339,6 +313,41 @@ pub(crate) static SINK: &[Key] = &[
     .ignored("the embedded log is one file"),
     DEAD_LETTER_HEADERS,
 ];
+
+/// `exactly.once.support`
+pub(crate) const EXACTLY_ONCE: Key = Key::new(
+    "exactly.once.support",
+    KeyType::String,
+    "Whether the connector must be able to deliver exactly once.",
+)
+.default("requested")
+.group("Exactly Once Support")
+.label("Exactly once support")
+.width("SHORT")
+.rule(Rule::OneOf(&["requested", "required"]));
+
+/// `transaction.boundary`
+pub(crate) const BOUNDARY: Key = Key::new(
+    "transaction.boundary",
+    KeyType::String,
+    "Where transactions begin and end: \"poll\" with every append, \"interval\" by the clock.",
+)
+.default("poll")
+.group("Exactly Once Support")
+.label("Transaction Boundary")
+.width("SHORT")
+.rule(Rule::OneOf(&["poll", "interval", "connector"]));
+
+/// `transaction.boundary.interval.ms`
+pub(crate) const BOUNDARY_INTERVAL: Key = Key::new(
+    "transaction.boundary.interval.ms",
+    KeyType::Long,
+    "How often a transaction ends, with \"transaction.boundary\": \"interval\".",
+)
+.importance(Importance::Low)
+.group("Exactly Once Support")
+.label("Transaction boundary interval")
+.rule(Rule::Range(1, i64::MAX));
 
 /// Prefixes whose rest is free.
 pub(crate) static PREFIXES: &[&str] = &[

@@ -12,14 +12,18 @@
 //! This room must not know: any concrete connector, HTTP, or the environment.
 
 mod connector;
+mod creation;
 mod dead_letter;
 mod error;
+mod exactly_once;
 mod feed;
 mod inspect;
 mod keys;
 mod model;
 mod offsets;
+mod overrides;
 mod plugins;
+mod press;
 mod preview;
 mod properties;
 mod providers;

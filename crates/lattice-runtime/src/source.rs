@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
+    exactly_once,
     model::State,
     task::TaskRun,
     writer::{self, Work},
@@ -27,7 +28,12 @@ const EVENT_BYTES: usize = 160;
 
 /// Runs until the task is told to end, or an error.
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SourceConnector) -> Result<()> {
+    // First of all: whoever ran this task before can move the position no more.
+    let mut exactly_once = exactly_once::begin(run).await?;
     let resume = resume_position(run, connector).await?;
+    if let Some(exactly_once) = &mut exactly_once {
+        exactly_once.positioned = resume.is_some();
+    }
     let options =
         EncoderOptions::from_config(&run.config.connector, run.config.task, &run.config.config)?;
     let encoder = Encoder::new(options, run.shared.registry(&run.config.config)?);
@@ -43,7 +49,7 @@ pub(crate) async fn run(run: &TaskRun, connector: &dyn SourceConnector) -> Resul
 
     let (work, queue) = mpsc::channel(QUEUE);
     let (tell, durable) = watch::channel(None);
-    let writer = writer::Writer::new(run, encoder, tell).await;
+    let writer = writer::Writer::new(run, encoder, tell, exactly_once).await;
     let outcome = match writer {
         Ok(writer) => {
             let writer = AbortOnDropHandle::new(tokio::spawn(writer.run(queue)));

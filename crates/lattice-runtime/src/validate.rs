@@ -7,8 +7,9 @@ use lattice_core::{
 };
 
 use crate::{
-    keys,
+    creation, exactly_once, keys,
     model::{ConfigInfo, ConfigValue, Definition, Validation},
+    overrides,
     plugins::{Plugin, UNWRAP},
     worker::Shared,
 };
@@ -45,6 +46,11 @@ pub(crate) async fn check(plugin: &Plugin, raw: &Config, shared: &Shared) -> Vec
     issues.extend(check_transforms(plugin, &resolved));
     if let Plugin::Sink(_) = plugin {
         issues.extend(check_topics(&resolved));
+    }
+    issues.extend(exactly_once::check(plugin, &resolved, shared));
+    issues.extend(overrides::check(&resolved, shared));
+    if let Plugin::Source(_) = plugin {
+        issues.extend(creation::check(&resolved));
     }
     if !has_error(&issues) {
         issues.extend(check_converters(plugin, &shared.with_worker_defaults(resolved.clone())));

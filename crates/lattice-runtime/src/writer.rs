@@ -7,26 +7,23 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use lattice_codec::Encoder;
-use lattice_core::{
-    config::{Config, Key},
-    error::{Error, Result},
-    event::SourceBatch,
-    position::Position,
-};
+use lattice_core::{error::Result, event::SourceBatch, position::Position};
 use lattice_log::{
-    AppendRequest, BatchSetBuilder, CleanupPolicy, Compression, EncodedBatch, RawBatch,
-    SourceOffset, TopicConfig,
+    AppendRequest, BatchSetBuilder, EncodedBatch, RawBatch, SourceOffset, Transactions,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
-    dead_letter::{self, Tolerance, failure},
-    keys,
+    creation::Creation,
+    dead_letter::{self, Tolerance},
+    exactly_once::ExactlyOnce,
+    overrides,
+    press::{Press, compression},
     report::{Report, lock, now_ms},
     retry::{self, Backoff, Decision},
     source::joined,
@@ -58,15 +55,6 @@ pub(crate) struct Work {
     pub(crate) permit: OwnedSemaphorePermit,
 }
 
-/// Encodes into a builder; moves between threads as one.
-struct Press {
-    encoder: Encoder,
-    builder: BatchSetBuilder,
-    tolerance: Tolerance,
-    report: Arc<Report>,
-    connector: String,
-}
-
 /// Batches that become durable together.
 #[derive(Default)]
 struct Group {
@@ -85,6 +73,23 @@ struct Packed {
     group: Group,
 }
 
+/// A transaction that ends by the clock.
+struct Open {
+    /// When it began.
+    since: Instant,
+    /// What is in it so far.
+    group: Group,
+}
+
+/// How an append stands in its transaction.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Nothing was written in the transaction before.
+    first: bool,
+    /// It ends with this.
+    last: bool,
+}
+
 /// Partitions of the topics written so far.
 #[derive(Default)]
 struct TopicBook {
@@ -100,7 +105,8 @@ struct Appender {
     topics: Arc<ActiveTopics>,
     book: Arc<Mutex<TopicBook>>,
     connector: String,
-    new_topic: TopicConfig,
+    creation: Arc<Creation>,
+    transactions: Option<Arc<dyn Transactions>>,
 }
 
 /// Writes what comes out of a task's queue.
@@ -111,7 +117,15 @@ pub(crate) struct Writer {
     open: Group,
     compressing: Option<AbortOnDropHandle<Result<Packed>>>,
     packed: Option<Packed>,
-    appending: Option<AbortOnDropHandle<Result<Group>>>,
+    appending: Option<AbortOnDropHandle<Result<(Group, Place)>>>,
+    /// How long a transaction lasts; `None`: as long as an append.
+    interval: Option<Duration>,
+    /// The transaction that is open between appends.
+    transaction: Option<Open>,
+    /// Some position is durable: until then a crash would begin everything again.
+    positioned: bool,
+    /// Nothing comes any more.
+    closed: bool,
 }
 
 impl Writer {
@@ -120,16 +134,25 @@ impl Writer {
         run: &TaskRun,
         encoder: Encoder,
         durable: watch::Sender<Option<Position>>,
+        exactly_once: Option<ExactlyOnce>,
     ) -> Result<Self> {
+        let positioned = exactly_once.as_ref().is_none_or(|exactly_once| exactly_once.positioned);
+        let interval = exactly_once.as_ref().and_then(|exactly_once| exactly_once.interval);
         let config = &run.config.config;
-        let new_topic = new_topic(config, run.shared.config.default_topic.clone())?;
+        let shared = &run.shared.config;
+        let creation = Creation::from_config(config, &shared.default_topic, &shared.settings)?;
+        let creation = Arc::new(creation);
         let mut book = TopicBook::default();
         for topic in run.shared.log.topics().await? {
             book.partitions.insert(topic.name.to_string(), topic.config.partitions);
         }
         let book = Arc::new(Mutex::new(book));
-        let partitions_of = partitions_of(Arc::clone(&book), new_topic.partitions);
-        let builder = BatchSetBuilder::new(partitions_of, compression(config)?);
+        let partitions_of = partitions_of(Arc::clone(&book), Arc::clone(&creation));
+        let mut builder = BatchSetBuilder::new(partitions_of, compression(config)?);
+        let max_request = overrides::max_request(config)?;
+        if let Some(bytes) = max_request {
+            builder = builder.with_max_batch_bytes(bytes.min(GROUP_BYTES));
+        }
         let connector = run.config.connector.clone();
         let press = Press {
             encoder,
@@ -137,6 +160,7 @@ impl Writer {
             tolerance: Tolerance::from_config(config)?,
             report: Arc::clone(&run.report),
             connector: connector.clone(),
+            max_request,
         };
         let appender = Appender {
             shared: Arc::clone(&run.shared),
@@ -144,7 +168,8 @@ impl Writer {
             topics: Arc::clone(&run.topics),
             book,
             connector,
-            new_topic,
+            creation,
+            transactions: exactly_once.map(|exactly_once| exactly_once.transactions),
         };
         Ok(Self {
             press: Some(press),
@@ -154,32 +179,47 @@ impl Writer {
             compressing: None,
             packed: None,
             appending: None,
+            interval,
+            transaction: None,
+            positioned,
+            closed: false,
         })
     }
 
     /// Runs until the queue is closed and all of it is durable, or an error.
     pub(crate) async fn run(mut self, mut queue: mpsc::Receiver<Work>) -> Result<()> {
-        let mut closed = false;
         loop {
             self.advance(queue.is_empty())?;
             let full = self.held_bytes() >= GROUP_BYTES;
-            let idle = self.compressing.is_none() && self.appending.is_none();
-            if closed && idle && self.packed.is_none() && self.open.position.is_none() {
-                return Ok(());
+            let idle = self.compressing.is_none()
+                && self.appending.is_none()
+                && self.packed.is_none()
+                && self.open.position.is_none();
+            if self.closed && idle {
+                if self.transaction.is_none() {
+                    return Ok(());
+                }
+                self.end_transaction();
             }
+            let end = self.transaction.as_ref().zip(self.interval);
+            let end = end.map(|(open, interval)| open.since + interval);
             tokio::select! {
                 biased;
-                group = stage(&mut self.appending), if self.appending.is_some() => {
+                appended = stage(&mut self.appending), if self.appending.is_some() => {
                     self.appending = None;
-                    self.settle(group?);
+                    let (group, place) = appended?;
+                    self.settle(group, place);
+                }
+                () = at(end), if idle && end.is_some() && self.appending.is_none() => {
+                    self.end_transaction();
                 }
                 packed = stage(&mut self.compressing), if self.compressing.is_some() => {
                     self.compressing = None;
                     self.packed = Some(packed?);
                 }
-                work = queue.recv(), if !closed && !full => match work {
+                work = queue.recv(), if !self.closed && !full => match work {
                     Some(work) => self.take(work).await?,
-                    None => closed = true,
+                    None => self.closed = true,
                 },
             }
         }
@@ -194,9 +234,7 @@ impl Writer {
         if self.appending.is_none()
             && let Some(packed) = self.packed.take()
         {
-            let appender = Arc::clone(&self.appender);
-            let append = tokio::spawn(async move { appender.append(packed).await });
-            self.appending = Some(AbortOnDropHandle::new(append));
+            self.append(packed);
         }
         let large = self.held_bytes() >= EARLY_BYTES || self.open.permits.len() >= GROUP_BATCHES;
         let worth = (self.appending.is_none() && idle) || large;
@@ -210,19 +248,39 @@ impl Writer {
     fn compress(&mut self) -> Result<()> {
         let Some(press) = &mut self.press else { return Ok(()) };
         let small = press.builder.len_bytes() < INLINE_BYTES;
-        let raw = press.builder.finish();
+        let mut raw = press.builder.finish();
+        press.sift(&mut raw)?;
         let mut group = std::mem::take(&mut self.open);
         group.bytes = raw.iter().map(|batch| batch.len_bytes() as u64).sum();
         if small && self.appending.is_none() {
             let packed = pack(raw, group)?;
-            let appender = Arc::clone(&self.appender);
-            let append = tokio::spawn(async move { appender.append(packed).await });
-            self.appending = Some(AbortOnDropHandle::new(append));
+            self.append(packed);
         } else {
             let compress = tokio::task::spawn_blocking(move || pack(raw, group));
             self.compressing = Some(AbortOnDropHandle::new(compress));
         }
         Ok(())
+    }
+
+    /// Starts an append.
+    fn append(&mut self, packed: Packed) {
+        let mut place = Place { first: true, last: true };
+        if let Some(interval) = self.interval {
+            place.first = self.transaction.is_none();
+            let new = || Open { since: Instant::now(), group: Group::default() };
+            let open = self.transaction.get_or_insert_with(new);
+            place.last = self.closed || !self.positioned || open.since.elapsed() >= interval;
+        }
+        let appender = Arc::clone(&self.appender);
+        let append = async move { Ok((appender.append(packed, place).await?, place)) };
+        self.appending = Some(AbortOnDropHandle::new(tokio::spawn(append)));
+    }
+
+    /// Ends a transaction whose time has come, or after which nothing comes.
+    fn end_transaction(&mut self) {
+        let position = self.transaction.as_ref().and_then(|open| open.group.position.clone());
+        let group = Group { position, ..Group::default() };
+        self.append(Packed { batches: Vec::new(), group });
     }
 
     /// Encodes a batch into the open group.
@@ -251,8 +309,21 @@ impl Writer {
         Ok(())
     }
 
-    /// A group is durable: now, and not before, its position moves.
-    fn settle(&mut self, group: Group) {
+    /// A group was appended. When it is durable with all of its transaction, and not before, its position moves.
+    fn settle(&mut self, mut group: Group, place: Place) {
+        if let Some(open) = self.transaction.as_mut().map(|open| &mut open.group) {
+            group.events += open.events;
+            group.bytes += open.bytes;
+            group.last_event_ms = group.last_event_ms.max(open.last_event_ms);
+            if !place.last {
+                // Its room is free for others: what is in the log needs none.
+                group.permits.clear();
+                *open = group;
+                return;
+            }
+        }
+        self.transaction = None;
+        self.positioned = true;
         let report = &self.appender.report;
         report.durable(group.events, group.bytes);
         if group.last_event_ms > 0 {
@@ -262,6 +333,13 @@ impl Writer {
             report.set_behind_ms(0);
         }
         self.durable.send_replace(group.position);
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -278,49 +356,15 @@ fn pack(raw: Vec<RawBatch>, group: Group) -> Result<Packed> {
     Ok(Packed { batches, group })
 }
 
-impl Press {
-    /// Encodes all events; one that cannot be is a dead letter or fails the task.
-    fn encode(&mut self, batch: &SourceBatch) -> Result<()> {
-        let mut from = 0;
-        while let Err(failed) = self.encoder.encode(batch, from, &mut self.builder) {
-            let place = place(batch, failed.event);
-            if !self.tolerance.takes(&failed.error) {
-                return Err(failure(failed.error, format!("encode {place}")));
-            }
-            self.tolerance.note(&self.report, &place, &failed.error);
-            dead_letter::write_change(
-                &mut self.builder,
-                &self.connector,
-                self.report.id,
-                batch,
-                failed.event,
-                &failed.error,
-            );
-            from = failed.event + 1;
-        }
-        Ok(())
-    }
-}
-
-fn place(batch: &SourceBatch, event: usize) -> String {
-    let change = batch.events.get(event);
-    let table = change.and_then(|change| batch.tables.get(change.table as usize));
-    let lsn = change.and_then(|change| change.origin.lsn);
-    match (table, lsn) {
-        (Some(table), Some(lsn)) => format!("a change of table {} at {lsn}", table.id),
-        (Some(table), None) => format!("a change of table {}", table.id),
-        (None, _) => "a record of the source's own".to_owned(),
-    }
-}
-
 impl Appender {
     /// Appends until it is durable. While the log cannot be written, it waits and says so:
     /// reading then stops by itself when the budget is used up, and nothing is lost.
-    async fn append(&self, packed: Packed) -> Result<Group> {
+    async fn append(&self, packed: Packed, place: Place) -> Result<Group> {
         let Packed { batches, group } = packed;
         let source_offset = group
             .position
             .clone()
+            .filter(|_| place.last)
             .map(|position| SourceOffset { connector: self.connector.clone(), position });
         let longest = self.shared.config.backoff.longest.min(LONGEST_LOG_WAIT);
         let backoff = Backoff { longest, ..self.shared.config.backoff };
@@ -329,6 +373,10 @@ impl Appender {
             let request =
                 AppendRequest { batches: batches.clone(), source_offset: source_offset.clone() };
             let Err(error) = self.try_append(request).await else { break };
+            if !place.first {
+                // What was written before in the transaction is undone too: all of it is read again.
+                return Err(error);
+            }
             let Decision::Retry(wait) = retry::decide(&error, attempt, None, backoff) else {
                 return Err(error);
             };
@@ -350,7 +398,8 @@ impl Appender {
     async fn try_append(&self, request: AppendRequest) -> Result<()> {
         let new = lock(&self.book).new.clone();
         for topic in &new {
-            let mut config = self.new_topic.clone();
+            self.creation.allowed(topic)?;
+            let mut config = self.creation.of(topic);
             if *topic == dead_letter::source_topic(&self.connector) {
                 config.partitions = 1;
             }
@@ -358,51 +407,27 @@ impl Appender {
         }
         lock(&self.book).new.retain(|topic| !new.contains(topic));
         self.topics.add(request.batches.iter().map(|batch| &*batch.topic)).await?;
-        self.shared.log.append(request).await?;
+        match &self.transactions {
+            Some(transactions) => transactions.append(request).await?,
+            None => self.shared.log.append(request).await?,
+        };
         Ok(())
     }
 }
 
-/// How a connector's topics are made: `topic.creation.default.*` over the worker's default.
-fn new_topic(config: &Config, mut topic: TopicConfig) -> Result<TopicConfig> {
-    let partitions = config.number(&keys::CREATION_PARTITIONS)?;
-    if let Some(partitions) = i32::try_from(partitions).ok().filter(|count| *count > 0) {
-        topic.partitions = partitions;
-    }
-    let limit = |key: &Key, default: Option<i64>| match config.get(key.name) {
-        Some(_) => config.number(key).map(|limit| (limit >= 0).then_some(limit)),
-        None => Ok(default),
-    };
-    topic.retention_ms = limit(&keys::CREATION_RETENTION_MS, topic.retention_ms)?;
-    topic.retention_bytes = limit(&keys::CREATION_RETENTION_BYTES, topic.retention_bytes)?;
-    match config.get(keys::CREATION_CLEANUP.name).map(str::trim) {
-        Some("compact") => topic.cleanup_policy = CleanupPolicy::Compact,
-        Some("delete") => topic.cleanup_policy = CleanupPolicy::Delete,
-        _ => {}
-    }
-    Ok(topic)
-}
-
-fn partitions_of(book: Arc<Mutex<TopicBook>>, default: i32) -> Box<dyn FnMut(&str) -> i32 + Send> {
+fn partitions_of(
+    book: Arc<Mutex<TopicBook>>,
+    creation: Arc<Creation>,
+) -> Box<dyn FnMut(&str) -> i32 + Send> {
     Box::new(move |topic| {
         let mut book = lock(&book);
         if let Some(partitions) = book.partitions.get(topic) {
             return *partitions;
         }
-        let partitions = if topic.starts_with("lattice.errors.") { 1 } else { default };
+        let partitions =
+            if topic.starts_with("lattice.errors.") { 1 } else { creation.of(topic).partitions };
         book.partitions.insert(topic.to_owned(), partitions);
         book.new.push(topic.to_owned());
         partitions
     })
-}
-
-fn compression(config: &Config) -> Result<Compression> {
-    let name = "producer.override.compression.type";
-    match config.get(name).map(str::trim) {
-        None => Ok(Compression::default()),
-        Some(word) => Compression::parse(word).ok_or_else(|| {
-            Error::config(format!("invalid value for configuration \"{name}\": \"{word}\""))
-                .with_remedy("use none, lz4 or zstd")
-        }),
-    }
 }

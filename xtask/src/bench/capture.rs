@@ -21,22 +21,7 @@ const FORMATS: [(&str, &str); 2] = [
 pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     let rows = options.rows.unwrap_or(1_000_000);
     let database = Database::create("capture")?;
-    database.sql(TABLE)?;
-    database.sql("create publication bench for table public.items")?;
-    database.sql("select pg_create_logical_replication_slot('bench_origin', 'pgoutput')")?;
-    let mut next = 1;
-    while next <= rows {
-        // Transactions of 1,000 rows, as applications write them in bulk.
-        let statements: Vec<String> = (0..100)
-            .map(|step| next + step * 1000)
-            .take_while(|from| *from <= rows)
-            .map(|from| fill(from, (from + 999).min(rows)))
-            .collect();
-        for statement in statements {
-            database.sql(&statement)?;
-        }
-        next += 100_000;
-    }
+    backlog(&database, rows)?;
     let end = database.sql("select pg_current_wal_lsn()")?;
     let mut reports = Vec::new();
     for (format, converter) in FORMATS {
@@ -59,7 +44,29 @@ pub(crate) fn run(options: &Options) -> Result<Vec<Map<String, Value>>> {
     Ok(reports)
 }
 
-fn copy_slot(database: &Database, name: &str) -> Result<()> {
+/// A table full of rows, all of them in the log behind the slot `bench_origin`.
+pub(crate) fn backlog(database: &Database, rows: u64) -> Result<()> {
+    database.sql(TABLE)?;
+    database.sql("create publication bench for table public.items")?;
+    database.sql("select pg_create_logical_replication_slot('bench_origin', 'pgoutput')")?;
+    let mut next = 1;
+    while next <= rows {
+        // Transactions of 1,000 rows, as applications write them in bulk.
+        let statements: Vec<String> = (0..100)
+            .map(|step| next + step * 1000)
+            .take_while(|from| *from <= rows)
+            .map(|from| fill(from, (from + 999).min(rows)))
+            .collect();
+        for statement in statements {
+            database.sql(&statement)?;
+        }
+        next += 100_000;
+    }
+    Ok(())
+}
+
+/// Another slot at the place of `bench_origin`.
+pub(crate) fn copy_slot(database: &Database, name: &str) -> Result<()> {
     database.sql(&format!("select pg_copy_logical_replication_slot('bench_origin', '{name}')"))?;
     Ok(())
 }

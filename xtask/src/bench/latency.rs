@@ -18,13 +18,14 @@ use super::{
     report,
 };
 
-const RATE: u64 = 1000;
+/// Transactions a second.
+pub(crate) const RATE: u64 = 1000;
 
 /// Connections that write; one alone cannot commit so often on a slow disk.
-const WRITERS: u64 = 4;
+pub(crate) const WRITERS: u64 = 4;
 
 /// Each writer's ids begin at a multiple of this.
-const RANGE: u64 = 10_000_000;
+pub(crate) const RANGE: u64 = 10_000_000;
 
 /// The highest number of each writer that is in the target; writers count from 1.
 type Highest = [u64; WRITERS as usize + 1];
@@ -130,7 +131,8 @@ fn latencies(database: &Database, seen: &[(f64, Highest)]) -> Result<Vec<f64>> {
     Ok(latencies)
 }
 
-fn row(id: u64) -> String {
+/// The statement that inserts a row.
+pub(crate) fn row(id: u64) -> String {
     format!(
         "insert into public.items values ({id}, 1, 'sku', 1, 1.50, 0.5, true, null, clock_timestamp(), \
          '00000000-0000-0000-0000-000000000000');\n"
@@ -138,7 +140,7 @@ fn row(id: u64) -> String {
 }
 
 /// Writes one-row transactions at its share of the rate through one psql.
-fn write(url: &str, writer: u64, rows: u64) -> Result<()> {
+pub(crate) fn write(url: &str, writer: u64, rows: u64) -> Result<()> {
     let mut child = Command::new("psql")
         .args([url, "-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1"])
         .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! `cargo x bench NAME [--rows N] [--runs N] [--json FILE]`: figures beside their limits.
+//! `cargo x bench NAME [--rows N] [--runs N] [--json FILE] [--kafka]`: figures beside their limits.
 //!
 //! Each benchmark alternates the platform with its limit on the same data in one run, counts at
 //! the destination, and reports medians with their spread. Services: PostgreSQL and ClickHouse of
@@ -6,6 +6,7 @@
 
 mod capture;
 mod clickhouse;
+mod kafka;
 mod latency;
 mod memory;
 mod platform;
@@ -25,21 +26,27 @@ pub(crate) struct Options {
     pub(crate) rows: Option<u64>,
     /// Counted runs of each side.
     pub(crate) runs: usize,
+    /// On Kafka, beside Debezium in Kafka Connect, instead of on the log of our own.
+    pub(crate) kafka: bool,
     /// Where the JSON goes besides standard output.
     pub(crate) json: Option<PathBuf>,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self { rows: None, runs: 3, json: None };
+        let mut options = Self { rows: None, runs: 3, kafka: false, json: None };
         let mut arguments = arguments.iter();
         while let Some(flag) = arguments.next() {
+            if flag == "--kafka" {
+                options.kafka = true;
+                continue;
+            }
             let value = arguments.next().with_context(|| format!("{flag} needs a value"))?;
             match flag.as_str() {
                 "--rows" => options.rows = Some(value.replace('_', "").parse()?),
                 "--runs" => options.runs = value.parse()?,
                 "--json" => options.json = Some(value.into()),
-                _ => bail!("unknown flag {flag}: expected --rows, --runs or --json"),
+                _ => bail!("unknown flag {flag}: expected --rows, --runs, --json or --kafka"),
             }
         }
         if options.runs == 0 {
@@ -54,7 +61,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let names = ["capture", "snapshot", "sink", "latency", "memory", "startup"];
     let Some((name, rest)) = arguments.split_first() else {
         bail!(
-            "which one? cargo x bench {}|all [--rows N] [--runs N] [--json FILE]",
+            "which one? cargo x bench {}|all [--rows N] [--runs N] [--json FILE] [--kafka]",
             names.join("|")
         );
     };
@@ -62,6 +69,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut reports = Vec::new();
     for one in names.iter().filter(|one| name == "all" || name == *one) {
         reports.extend(match *one {
+            "capture" if options.kafka => kafka::capture(&options)?,
+            "latency" if options.kafka => kafka::latency(&options)?,
+            _ if options.kafka => bail!("--kafka is for capture and latency"),
             "capture" => capture::run(&options)?,
             "snapshot" => snapshot::run(&options)?,
             "sink" => sink::run(&options)?,

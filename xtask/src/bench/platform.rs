@@ -27,6 +27,7 @@ pub(crate) struct Platform {
     pub(crate) url: String,
     data: PathBuf,
     listen: String,
+    arguments: Vec<String>,
 }
 
 /// What the kernel accounted to the process so far.
@@ -60,6 +61,11 @@ pub(crate) fn binary() -> Result<PathBuf> {
 impl Platform {
     /// Starts it with an empty data folder.
     pub(crate) fn start(name: &str) -> Result<Self> {
+        Self::start_with(name, &[])
+    }
+
+    /// The same, with further arguments.
+    pub(crate) fn start_with(name: &str, arguments: &[&str]) -> Result<Self> {
         let data = env::temp_dir().join(format!("lattice-bench-{}-{name}", std::process::id()));
         if data.try_exists()? {
             fs::remove_dir_all(&data)?;
@@ -67,8 +73,10 @@ impl Platform {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let listen = format!("127.0.0.1:{port}");
         let binary = binary()?;
-        let child = spawn(&binary, &data, &listen)?;
-        let platform = Self { binary, child, url: format!("http://{listen}"), data, listen };
+        let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+        let child = spawn(&binary, &data, &listen, &arguments)?;
+        let url = format!("http://{listen}");
+        let platform = Self { binary, child, url, data, listen, arguments };
         platform.wait_ready()?;
         Ok(platform)
     }
@@ -84,7 +92,7 @@ impl Platform {
 
     /// Starts it again on the same data; does not wait until it answers.
     pub(crate) fn start_again(&mut self) -> Result<()> {
-        self.child = spawn(&self.binary, &self.data, &self.listen)?;
+        self.child = spawn(&self.binary, &self.data, &self.listen, &self.arguments)?;
         Ok(())
     }
 
@@ -144,6 +152,11 @@ impl Platform {
         for (key, value) in extra {
             config[*key] = json!(value);
         }
+        self.create(name, &config)
+    }
+
+    /// Creates a connector.
+    pub(crate) fn create(&self, name: &str, config: &Value) -> Result<()> {
         self.call("POST", "/connectors", Some(&json!({ "name": name, "config": config })))?;
         Ok(())
     }
@@ -218,36 +231,46 @@ impl Platform {
                 return Ok(false);
             }
             asked = Instant::now();
-            let status = self.call("GET", &format!("/connectors/{connector}/status"), None)?;
-            if let Some(tasks) = status["tasks"].as_array()
-                && let Some(failed) = tasks.iter().find(|task| task["state"] == "FAILED")
-            {
-                bail!("{connector} failed: {}", failed["trace"]);
-            }
+            self.check(connector)?;
             Ok(false)
         })
     }
 
+    /// Fails when the connector's task does.
+    pub(crate) fn check(&self, connector: &str) -> Result<()> {
+        let status = self.call("GET", &format!("/connectors/{connector}/status"), None)?;
+        if let Some(tasks) = status["tasks"].as_array()
+            && let Some(failed) = tasks.iter().find(|task| task["state"] == "FAILED")
+        {
+            bail!("{connector} failed: {}", failed["trace"]);
+        }
+        Ok(())
+    }
+
     /// What the kernel accounted so far.
     pub(crate) fn usage(&self) -> Result<Usage> {
-        let pid = self.child.id();
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        let fields: Vec<&str> =
-            stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
-        let ticks = |index: usize| fields.get(index).and_then(|text| text.parse::<f64>().ok());
-        let (user, system) = (ticks(11).context("utime")?, ticks(12).context("stime")?);
-        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let kilobytes = |name: &str| {
-            let line = status.lines().find(|line| line.starts_with(name));
-            line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or(0.0)
-        };
-        // 100 clock ticks a second on every Linux that Lattice runs on.
-        Ok(Usage {
-            cpu: (user + system) / 100.0,
-            peak_rss_mb: kilobytes("VmHWM:") / 1024.0,
-            rss_mb: kilobytes("VmRSS:") / 1024.0,
-        })
+        usage_of(self.child.id())
     }
+}
+
+/// What the kernel accounted to a process so far.
+pub(crate) fn usage_of(pid: u32) -> Result<Usage> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|text| text.parse::<f64>().ok());
+    let (user, system) = (ticks(11).context("utime")?, ticks(12).context("stime")?);
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let kilobytes = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    // 100 clock ticks a second on every Linux that Lattice runs on.
+    Ok(Usage {
+        cpu: (user + system) / 100.0,
+        peak_rss_mb: kilobytes("VmHWM:") / 1024.0,
+        rss_mb: kilobytes("VmRSS:") / 1024.0,
+    })
 }
 
 impl Drop for Platform {
@@ -258,10 +281,11 @@ impl Drop for Platform {
 }
 
 #[allow(clippy::print_stderr)] // the platform's own warnings belong to the benchmark's log
-fn spawn(binary: &Path, data: &Path, listen: &str) -> Result<Child> {
+fn spawn(binary: &Path, data: &Path, listen: &str, arguments: &[String]) -> Result<Child> {
     let mut child = Command::new(binary)
         .args(["serve", "--listen", listen, "--data"])
         .arg(data)
+        .args(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

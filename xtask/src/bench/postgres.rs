@@ -77,6 +77,23 @@ impl Database {
         Ok(())
     }
 
+    /// Drops a slot as soon as nobody reads it any more.
+    pub(crate) fn drop_slot(&self, name: &str) -> Result<()> {
+        let end = format!(
+            "select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = '{name}' and active"
+        );
+        let drop = format!("select pg_drop_replication_slot('{name}')");
+        let mut attempts = 0;
+        loop {
+            psql(&self.admin, &end)?;
+            match psql(&self.url, &drop) {
+                Ok(_) => return Ok(()),
+                Err(error) if attempts == 100 => return Err(error),
+                Err(_) => attempts += 1,
+            }
+        }
+    }
+
     /// Runs statements; the answer unaligned, without headers.
     pub(crate) fn sql(&self, sql: &str) -> Result<String> {
         psql(&self.url, sql)

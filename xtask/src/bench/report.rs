@@ -43,6 +43,15 @@ pub(crate) struct Runs {
     pub(crate) rss_mb: Vec<f64>,
 }
 
+impl Runs {
+    /// Adds a run: seconds, CPU seconds, peak memory.
+    pub(crate) fn push(&mut self, [seconds, cpu, rss_mb]: [f64; 3]) {
+        self.seconds.push(seconds);
+        self.cpu.push(cpu);
+        self.rss_mb.push(rss_mb);
+    }
+}
+
 /// The report of a throughput benchmark against its limit.
 #[allow(clippy::cast_precision_loss)] // rows are far below 2^52
 pub(crate) fn throughput(name: &str, rows: u64, ours: &Runs, limit: &Runs) -> Value {

@@ -4,7 +4,8 @@
 
 pub(crate) mod apicurio;
 pub(crate) mod clickhouse;
-mod kafka;
+pub(crate) mod connect;
+pub(crate) mod kafka;
 pub(crate) mod postgres;
 pub(crate) mod process;
 

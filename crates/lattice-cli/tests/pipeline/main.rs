@@ -2,6 +2,7 @@
 //! built binary. Every test ends by comparing source and target by content.
 
 mod crashes;
+mod exactly_once;
 mod faults;
 mod kafka;
 mod metrics;
@@ -25,6 +26,25 @@ struct Path {
     lattice: LatticeProcess,
 }
 
+/// A source connector's configuration; slot and publication are the database's own.
+fn source_config(source: &PostgresDatabase, extra: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut config = source.connector_config();
+    let slot = format!("s_{}", source.name());
+    let own = [
+        ("connector.class", "io.debezium.connector.postgresql.PostgresConnector"),
+        ("topic.prefix", "p"),
+        ("plugin.name", "pgoutput"),
+        ("schema.include.list", "public"),
+        ("slot.name", &slot),
+        ("publication.autocreate.mode", "all_tables"),
+        // Truncations are skipped unless they are asked for.
+        ("skipped.operations", "none"),
+    ];
+    set(&mut config, &own);
+    set(&mut config, extra);
+    config
+}
+
 impl Path {
     /// An empty database on each side, and the platform.
     async fn new(name: &str, postgres: &str, clickhouse: &str) -> Self {
@@ -40,23 +60,9 @@ impl Path {
         Self::new(name, "LATTICE_TEST_PG15", "LATTICE_TEST_CH").await
     }
 
-    /// The source connector's configuration; slot and publication are the database's own.
+    /// The source connector's configuration.
     fn source_config(&self, extra: &[(&str, &str)]) -> Vec<(String, String)> {
-        let mut config = self.source.connector_config();
-        let slot = format!("s_{}", self.source.name());
-        let own = [
-            ("connector.class", "io.debezium.connector.postgresql.PostgresConnector"),
-            ("topic.prefix", "p"),
-            ("plugin.name", "pgoutput"),
-            ("schema.include.list", "public"),
-            ("slot.name", &slot),
-            ("publication.autocreate.mode", "all_tables"),
-            // Truncations are skipped unless they are asked for.
-            ("skipped.operations", "none"),
-        ];
-        set(&mut config, &own);
-        set(&mut config, extra);
-        config
+        source_config(&self.source, extra)
     }
 
     /// The sink connector's configuration.

@@ -128,6 +128,7 @@ pub(crate) fn load(connection: &Connection) -> rusqlite::Result<Catalog> {
             },
             retention_ms: row.get(4)?,
             retention_bytes: row.get(5)?,
+            ..TopicConfig::default()
         };
         let id = row.get(0)?;
         names.insert(id, Arc::clone(&name));

@@ -41,6 +41,9 @@ apis! {
     Fetch: FetchRequest -> FetchResponse up to 12;
     ListOffsets: ListOffsetsRequest -> ListOffsetsResponse up to 7;
     InitProducerId: InitProducerIdRequest -> InitProducerIdResponse up to 4;
+    // From 4 on they are for brokers among themselves.
+    AddPartitionsToTxn: AddPartitionsToTxnRequest -> AddPartitionsToTxnResponse up to 3;
+    EndTxn: EndTxnRequest -> EndTxnResponse up to 3;
     FindCoordinator: FindCoordinatorRequest -> FindCoordinatorResponse up to 3;
     OffsetCommit: OffsetCommitRequest -> OffsetCommitResponse up to 8;
     OffsetFetch: OffsetFetchRequest -> OffsetFetchResponse up to 7;

@@ -32,6 +32,15 @@ pub(crate) enum Use {
     Control,
 }
 
+/// What has a coordinator, by Kafka's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Coordinated {
+    /// A consumer group.
+    Group = 0,
+    /// A transactional id.
+    Transaction = 1,
+}
+
 /// The cluster as a broker described it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metadata {
@@ -61,7 +70,7 @@ pub(crate) struct Cluster {
     shared: Mutex<HashMap<(i32, Use), Slot>>,
     /// Connections for fetching, one caller each at a time.
     idle: Mutex<HashMap<i32, Vec<Connection>>>,
-    coordinators: Mutex<HashMap<String, i32>>,
+    coordinators: Mutex<HashMap<(Coordinated, String), i32>>,
 }
 
 impl Cluster {
@@ -234,29 +243,43 @@ impl Cluster {
 
     /// A connection to the coordinator of a consumer group.
     pub(crate) async fn coordinator(&self, group: &str) -> Result<Arc<Connection>, Fault> {
+        self.coordinator_of(Coordinated::Group, group).await
+    }
+
+    /// A connection to the coordinator of a group or of a transactional id.
+    pub(crate) async fn coordinator_of(
+        &self,
+        kind: Coordinated,
+        name: &str,
+    ) -> Result<Arc<Connection>, Fault> {
+        let place = (kind, name.to_owned());
         let known =
-            self.coordinators.lock().unwrap_or_else(PoisonError::into_inner).get(group).copied();
+            self.coordinators.lock().unwrap_or_else(PoisonError::into_inner).get(&place).copied();
         if let Some(id) = known {
             return self.broker(id, Use::Control).await;
         }
-        let request =
-            FindCoordinatorRequest::default().with_key(StrBytes::from_string(group.to_owned()));
+        let request = FindCoordinatorRequest::default()
+            .with_key(StrBytes::from_string(name.to_owned()))
+            .with_key_type(kind as i8);
         let answer = self.any().await?.call(&request).await?;
         Fault::check(answer.error_code, answer.error_message.as_deref())?;
         let id = answer.node_id.0;
         if !self.metadata().brokers.contains_key(&id) {
             self.refresh(Some(&[])).await?;
         }
-        self.coordinators
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(group.to_owned(), id);
+        self.coordinators.lock().unwrap_or_else(PoisonError::into_inner).insert(place, id);
         self.broker(id, Use::Control).await
     }
 
     /// The coordinator was not the right one, or its broker is gone.
     pub(crate) fn forget_coordinator(&self, group: &str) {
-        self.coordinators.lock().unwrap_or_else(PoisonError::into_inner).remove(group);
+        self.forget_coordinator_of(Coordinated::Group, group);
+    }
+
+    /// The same for a group or a transactional id.
+    pub(crate) fn forget_coordinator_of(&self, kind: Coordinated, name: &str) {
+        let mut known = self.coordinators.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(&(kind, name.to_owned()));
     }
 
     fn address(&self, id: i32) -> Result<Address, Fault> {

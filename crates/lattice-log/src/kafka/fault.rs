@@ -3,6 +3,12 @@
 use kafka_protocol::error::ResponseError;
 use lattice_core::{Error, ErrorKind};
 
+/// What a task is told that lost its transactional id.
+const FENCED: &str = "another task writes under the same transactional id, or a transaction took longer than \
+    its timeout: see that the connector runs in one place, raise \
+    \"producer.override.transaction.timeout.ms\" or shorten \"transaction.boundary.interval.ms\", and \
+    restart the task";
+
 /// Why a request did not succeed.
 #[derive(Debug)]
 pub(crate) enum Fault {
@@ -52,6 +58,16 @@ impl Fault {
         }
     }
 
+    /// The platform's error inside of a transaction: it is aborted, and may be done again.
+    pub(crate) fn aborting(self, what: &str) -> Error {
+        match self {
+            Self::Refused(refusal) => {
+                Error::transient(format!("{what}: Kafka says: {}", refusal.text()))
+            }
+            fault => fault.told(what),
+        }
+    }
+
     /// The platform's error. `what`: what was attempted, with what.
     pub(crate) fn told(self, what: &str) -> Error {
         match self {
@@ -75,7 +91,30 @@ impl Refusal {
     }
 
     pub(crate) fn may_pass(&self) -> bool {
-        ResponseError::try_from_code(self.code).is_some_and(|error| error.is_retriable())
+        // The transaction before it is on its way to its end; the crate takes it for final.
+        self.is(ResponseError::ConcurrentTransactions)
+            || ResponseError::try_from_code(self.code).is_some_and(|error| error.is_retriable())
+    }
+
+    /// Doing the same again in another transaction would be refused too.
+    pub(crate) fn says_for_good(&self) -> bool {
+        use ResponseError as R;
+        [
+            R::MessageTooLarge,
+            R::RecordListTooLarge,
+            R::TopicAuthorizationFailed,
+            R::ClusterAuthorizationFailed,
+            R::TransactionalIdAuthorizationFailed,
+            R::InvalidTopicException,
+            R::InvalidRequiredAcks,
+            R::InvalidTimestamp,
+            R::UnsupportedVersion,
+            R::UnsupportedForMessageFormat,
+            R::PolicyViolation,
+            R::ProducerFenced,
+        ]
+        .into_iter()
+        .any(|error| self.is(error))
     }
 
     /// The partition's leader is not where we thought.
@@ -155,6 +194,14 @@ impl Refusal {
                 ErrorKind::Auth,
                 Some("check \"sasl.mechanism\" and \"sasl.jaas.config\" of the client properties"),
             ),
+            R::ProducerFenced | R::InvalidProducerEpoch => (ErrorKind::Fatal, Some(FENCED)),
+            R::InvalidTransactionTimeout => (
+                ErrorKind::Config,
+                Some(
+                    "lower \"producer.override.transaction.timeout.ms\" to the broker's \
+                     \"transaction.max.timeout.ms\" or below",
+                ),
+            ),
             R::MessageTooLarge | R::RecordListTooLarge => (
                 ErrorKind::Data,
                 Some("raise \"max.message.bytes\" of the topic, or exclude the large column"),
@@ -170,6 +217,7 @@ impl Refusal {
             R::NonEmptyGroup | R::GroupSubscribedToTopic | R::UnknownMemberId => {
                 (ErrorKind::Config, Some("stop the consumers of the group first, then try again"))
             }
+            R::ConcurrentTransactions => (ErrorKind::Transient, None),
             other if other.is_retriable() => (ErrorKind::Transient, None),
             _ => (ErrorKind::Fatal, None),
         }

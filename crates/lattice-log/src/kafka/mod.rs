@@ -17,11 +17,13 @@ mod options;
 mod producer;
 mod retry;
 mod sasl;
+mod sent;
 mod socket;
 mod source_offsets;
 mod table;
 mod tls;
 mod topics;
+mod transaction;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -42,10 +44,11 @@ use self::{
     source_offsets::SourceOffsets,
     table::{Ground, Table},
     topics::{Copies, Topics},
+    transaction::{OfTask, Transaction},
 };
 use crate::log::{
     AppendRequest, Log, LogHealth, SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo,
-    TopicPartition,
+    TopicPartition, Transactions,
 };
 
 /// The log on a Kafka cluster.
@@ -54,6 +57,7 @@ pub struct KafkaLog {
     groups: Groups,
     documents: Arc<Documents>,
     cluster_id: String,
+    group_id: String,
 }
 
 /// What an append needs, which goes on when its caller is gone: the sequence numbers must stay
@@ -98,6 +102,7 @@ impl KafkaLog {
             groups: Groups::new(Arc::clone(&ground.cluster)),
             documents: Arc::new(Documents { connect, own }),
             cluster_id: ground.cluster.metadata().cluster_id.clone(),
+            group_id: options.group_id.clone(),
             inner: Arc::new(Inner {
                 ground,
                 source_offsets: SourceOffsets::new(offsets),
@@ -111,6 +116,15 @@ impl KafkaLog {
     #[must_use]
     pub fn cluster_id(&self) -> &str {
         &self.cluster_id
+    }
+}
+
+/// Waits for an append that goes on without its caller; a panic in it goes on here.
+async fn appended(append: tokio::task::JoinHandle<Result<Vec<i64>>>) -> Result<Vec<i64>> {
+    match append.await {
+        Ok(outcome) => outcome,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) => Err(Error::fatal("an append was cancelled").with_source(error)),
     }
 }
 
@@ -135,6 +149,19 @@ impl Inner {
             None => None,
         };
         self.ground.producer.append(&request.batches, offset.as_ref()).await
+    }
+
+    async fn append_to(
+        &self,
+        transaction: &Transaction,
+        request: AppendRequest,
+    ) -> Result<Vec<i64>> {
+        self.make_topics(&request).await?;
+        let offset = match &request.source_offset {
+            Some(offset) => Some(self.source_offsets.batch(offset).await?),
+            None => None,
+        };
+        transaction.append(&request.batches, offset.as_ref()).await
     }
 
     /// Topics that are not there are made with the default configuration.
@@ -190,17 +217,31 @@ impl Log for KafkaLog {
 
     fn append(&self, request: AppendRequest) -> BoxFuture<'_, Result<Vec<i64>>> {
         let inner = Arc::clone(&self.inner);
-        let appended = tokio::spawn(async move {
+        let append = tokio::spawn(async move {
             let outcome = inner.append(request).await;
             inner.note(&outcome);
             outcome
         });
+        Box::pin(appended(append))
+    }
+
+    fn needs_transactions(&self) -> bool {
+        true
+    }
+
+    fn transactions<'a>(
+        &'a self,
+        connector: &'a str,
+        task: u32,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<Option<Arc<dyn Transactions>>>> {
         Box::pin(async move {
-            match appended.await {
-                Ok(outcome) => outcome,
-                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Err(error) => Err(Error::fatal("an append was cancelled").with_source(error)),
-            }
+            // Kafka Connect's form: its tasks and ours fence each other.
+            let id = format!("{}-{connector}-{task}", self.group_id);
+            let cluster = Arc::clone(&self.inner.ground.cluster);
+            let transaction = Transaction::begin(cluster, id, timeout).await?;
+            let inner = Arc::clone(&self.inner);
+            Ok(Some(Arc::new(OfTask::new(inner, transaction)) as Arc<dyn Transactions>))
         })
     }
 

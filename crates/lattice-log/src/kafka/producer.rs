@@ -13,14 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use kafka_protocol::{
-    error::ResponseError,
-    messages::{
-        InitProducerIdRequest, ProduceRequest, ProduceResponse, TopicName,
-        produce_request::{PartitionProduceData, TopicProduceData},
-    },
-    protocol::StrBytes,
-};
+use kafka_protocol::{error::ResponseError, messages::InitProducerIdRequest};
 use lattice_core::{Error, Result};
 use tokio::sync::OwnedMutexGuard;
 
@@ -28,6 +21,7 @@ use super::{
     cluster::{Cluster, Use},
     fault::{Fault, Refusal},
     retry::Retry,
+    sent::{Sent, copied, no_such_partition, request, soften},
 };
 use crate::{
     log::{EncodedBatch, TopicPartition},
@@ -40,9 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who we are to the brokers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    id: i64,
-    epoch: i16,
+pub(crate) struct Identity {
+    pub(crate) id: i64,
+    pub(crate) epoch: i16,
 }
 
 /// Writes batches.
@@ -50,6 +44,8 @@ pub(crate) struct Producer {
     cluster: Arc<Cluster>,
     lanes: Mutex<HashMap<TopicPartition, Arc<tokio::sync::Mutex<Lane>>>>,
     identity: tokio::sync::Mutex<Option<Identity>>,
+    /// The id under which it writes in transactions. Its identity is then given to it.
+    transaction: Option<String>,
 }
 
 /// What is known of a partition: whoever holds it writes.
@@ -66,13 +62,13 @@ struct Lane {
 
 /// Tells batches apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Print {
+pub(crate) struct Print {
     checksum: u32,
     length: usize,
 }
 
 impl Print {
-    fn of(batch: &EncodedBatch) -> Self {
+    pub(crate) fn of(batch: &EncodedBatch) -> Self {
         Self { checksum: checksum(&batch.bytes), length: batch.bytes.len() }
     }
 }
@@ -84,19 +80,25 @@ struct Part {
     waiting: VecDeque<usize>,
 }
 
-/// What became of a batch that was sent.
-enum Sent {
-    Written(i64),
-    /// It may be sent again.
-    Again(Fault),
-    /// The broker does not know our numbers: it goes again under a new identity.
-    Anew(Fault),
-    Failed(Error),
-}
-
 impl Producer {
     pub(crate) fn new(cluster: Arc<Cluster>) -> Self {
-        Self { cluster, lanes: Mutex::default(), identity: tokio::sync::Mutex::default() }
+        Self {
+            cluster,
+            lanes: Mutex::default(),
+            identity: tokio::sync::Mutex::default(),
+            transaction: None,
+        }
+    }
+
+    /// Writes in transactions under this id only.
+    pub(crate) fn in_transactions(cluster: Arc<Cluster>, id: String) -> Self {
+        Self { transaction: Some(id), ..Self::new(cluster) }
+    }
+
+    /// Begins anew as somebody: what was written before is forgotten.
+    pub(crate) async fn begin_as(&self, identity: Identity) {
+        *self.identity.lock().await = Some(identity);
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Writes batches, and when all of them are there, the last one. Gives the batches' offsets.
@@ -203,7 +205,7 @@ impl Producer {
         let mut lost = Vec::new();
         for (place, part) in parts.iter() {
             let Some(index) = part.waiting.front() else { continue };
-            let bytes = part.stamp(&batches[*index]);
+            let bytes = part.stamp(&batches[*index], self.transaction.is_some());
             match self.cluster.leader(&place.topic, place.partition) {
                 Some(leader) => {
                     by_leader.entry(leader).or_default().push((place.clone(), bytes, *index));
@@ -262,7 +264,8 @@ impl Producer {
         sent: Vec<(TopicPartition, Bytes, usize)>,
         batches: &[EncodedBatch],
     ) -> Vec<(TopicPartition, Sent)> {
-        let request = request(&sent, self.cluster.options.request_timeout);
+        let request =
+            request(&sent, self.cluster.options.request_timeout, self.transaction.as_deref());
         let answered = match self.cluster.broker(leader, Use::Produce).await {
             Ok(connection) => connection.call(&request).await,
             Err(fault) => Err(fault),
@@ -271,7 +274,13 @@ impl Producer {
             Ok(answer) => sent
                 .into_iter()
                 .map(|(place, bytes, index)| {
-                    let outcome = Sent::in_answer(&answer, &place, &bytes, &batches[index]);
+                    let outcome = Sent::in_answer(
+                        &answer,
+                        &place,
+                        &bytes,
+                        &batches[index],
+                        self.transaction.is_some(),
+                    );
                     (place, outcome)
                 })
                 .collect(),
@@ -301,6 +310,10 @@ impl Producer {
         let mut identity = self.identity.lock().await;
         if let Some(identity) = *identity {
             return Ok(identity);
+        }
+        if let Some(id) = &self.transaction {
+            let lost = format!("the transactional id {id} has no producer id");
+            return Err(Fault::Final(Error::transient(lost)));
         }
         let request = InitProducerIdRequest::default()
             .with_transactional_id(None)
@@ -350,12 +363,12 @@ impl Part {
         }
     }
 
-    fn stamp(&self, batch: &EncodedBatch) -> Bytes {
+    fn stamp(&self, batch: &EncodedBatch, transactional: bool) -> Bytes {
         let identity = self.lane.identity.unwrap_or(Identity { id: -1, epoch: -1 });
         let sequence = self.lane.next_sequence;
         stamped(
             &batch.bytes,
-            Stamp { id: identity.id, epoch: identity.epoch, sequence, transactional: false },
+            Stamp { id: identity.id, epoch: identity.epoch, sequence, transactional },
         )
     }
 
@@ -372,130 +385,4 @@ impl Part {
 fn sequence_after(sequence: i32, records: i32) -> i32 {
     let next = (i64::from(sequence) + i64::from(records)) % (i64::from(i32::MAX) + 1);
     i32::try_from(next).unwrap_or(0)
-}
-
-impl Sent {
-    fn of(fault: Fault) -> Self {
-        match fault {
-            Fault::Refused(refusal) if refusal.may_pass() => Self::Again(Fault::Refused(refusal)),
-            Fault::Broken(error) => Self::Again(Fault::Broken(error)),
-            fault => Self::Failed(fault.told("get a producer id")),
-        }
-    }
-
-    fn asks_for_leader(&self) -> bool {
-        match self {
-            Self::Again(Fault::Refused(refusal)) => refusal.moved(),
-            Self::Again(Fault::Broken(_)) => true,
-            _ => false,
-        }
-    }
-
-    fn in_answer(
-        answer: &ProduceResponse,
-        place: &TopicPartition,
-        bytes: &Bytes,
-        batch: &EncodedBatch,
-    ) -> Self {
-        let topic = answer.responses.iter().find(|topic| topic.name.as_str() == &*place.topic);
-        let partition = topic.and_then(|topic| {
-            topic.partition_responses.iter().find(|answer| answer.index == place.partition)
-        });
-        let Some(partition) = partition else {
-            let message = format!("the answer to a write to {place} does not speak of it");
-            return Self::Again(Fault::Broken(Error::transient(message)));
-        };
-        let refusal = Refusal {
-            code: partition.error_code,
-            message: partition.error_message.as_deref().map(str::to_owned),
-        };
-        use ResponseError as R;
-        let is = |error| refusal.is(error);
-        if refusal.code == 0 || is(R::DuplicateSequenceNumber) {
-            return Self::Written(partition.base_offset);
-        }
-        if is(R::OutOfOrderSequenceNumber)
-            || is(R::UnknownProducerId)
-            || is(R::InvalidProducerEpoch)
-            || is(R::InvalidProducerIdMapping)
-        {
-            return Self::Anew(Fault::Refused(refusal));
-        }
-        if is(R::MessageTooLarge) || is(R::RecordListTooLarge) {
-            return Self::Failed(too_large(place, bytes.len(), batch.records));
-        }
-        if refusal.may_pass() {
-            return Self::Again(Fault::Refused(refusal));
-        }
-        Self::Failed(Fault::Refused(refusal).told(&format!("write to {place}")))
-    }
-}
-
-/// A new identity makes any refusal pass.
-fn soften(fault: Fault) -> Fault {
-    match fault {
-        Fault::Refused(refusal) if !refusal.may_pass() => {
-            Fault::Broken(Error::transient(refusal.text()))
-        }
-        fault => fault,
-    }
-}
-
-fn request(sent: &[(TopicPartition, Bytes, usize)], timeout: Duration) -> ProduceRequest {
-    let mut topics: Vec<TopicProduceData> = Vec::new();
-    for (place, bytes, _) in sent {
-        let data = PartitionProduceData::default()
-            .with_index(place.partition)
-            .with_records(Some(bytes.clone()));
-        // Places are in order: those of a topic follow each other.
-        match topics.last_mut() {
-            Some(last) if last.name.as_str() == &*place.topic => last.partition_data.push(data),
-            _ => topics.push(
-                TopicProduceData::default()
-                    .with_name(TopicName(StrBytes::from_string(place.topic.to_string())))
-                    .with_partition_data(vec![data]),
-            ),
-        }
-    }
-    // The broker answers before we stop to wait.
-    let timeout_ms = i32::try_from(timeout.as_millis() * 4 / 5).unwrap_or(i32::MAX);
-    ProduceRequest::default().with_acks(-1).with_timeout_ms(timeout_ms).with_topic_data(topics)
-}
-
-fn too_large(place: &TopicPartition, bytes: usize, records: i32) -> Error {
-    let what = match records {
-        1 => format!("a record of {bytes} bytes"),
-        _ => format!("a batch of {records} records and {bytes} bytes"),
-    };
-    Error::data(format!(
-        "{what} is larger than Kafka takes in topic {} (\"max.message.bytes\")",
-        place.topic
-    ))
-    .with_remedy(format!(
-        "raise \"max.message.bytes\" of the topic above {bytes} \
-         (kafka-configs --alter --entity-type topics --entity-name {} --add-config …), or exclude \
-         the large column",
-        place.topic
-    ))
-}
-
-fn no_such_partition(place: &TopicPartition, partitions: usize) -> Error {
-    Error::config(format!(
-        "topic {} has {partitions} partitions, none with number {}",
-        place.topic, place.partition
-    ))
-    .with_remedy("write to a partition that it has")
-}
-
-/// The same error for another of those that wait for it.
-pub(crate) fn copied(error: &Error) -> Error {
-    let copy = Error::new(error.kind(), error.to_string());
-    let copy = match std::error::Error::source(error) {
-        Some(source) => copy.with_source(std::io::Error::other(source.to_string())),
-        None => copy,
-    };
-    match error.remedy() {
-        Some(remedy) => copy.with_remedy(remedy),
-        None => copy,
-    }
 }

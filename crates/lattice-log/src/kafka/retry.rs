@@ -7,6 +7,7 @@ use lattice_core::Error;
 use super::fault::Fault;
 
 const SHORTEST: Duration = Duration::from_millis(20);
+const SOON: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// The attempts of one operation.
@@ -19,6 +20,11 @@ impl Retry {
     /// Attempts for so long.
     pub(crate) fn within(patience: Duration) -> Self {
         Self { deadline: Instant::now() + patience, pause: SHORTEST }
+    }
+
+    /// The same for what is usually over in a moment.
+    pub(crate) fn soon(patience: Duration) -> Self {
+        Self { pause: SOON, ..Self::within(patience) }
     }
 
     /// Waits a little when another attempt makes sense, else gives the error. `what`: what is

@@ -71,6 +71,7 @@ impl Table {
             cleanup_policy: CleanupPolicy::Compact,
             retention_ms: None,
             retention_bytes: None,
+            ..TopicConfig::default()
         };
         ground.topics.create(topic, &config, Copies::UpTo(COPIES)).await?;
         let found = ground.topics.list(Some(topic)).await?.pop();
@@ -139,7 +140,9 @@ impl Table {
         let places: Vec<_> = (0..self.partitions)
             .map(|partition| TopicPartition::new(Arc::clone(&self.topic), partition))
             .collect();
-        let bounds = offsets::bounds(&self.cluster, &places, Isolation::Committed).await?;
+        // The end of what is written, not of what is committed: behind a transaction that is still open there
+        // may be newer values of others, which must be waited for.
+        let bounds = offsets::bounds(&self.cluster, &places, Isolation::Written).await?;
         let mut deadline = Instant::now() + PATIENCE;
         loop {
             let mut missing = Vec::new();

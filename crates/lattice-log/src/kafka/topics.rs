@@ -182,7 +182,7 @@ impl Topics {
         copies: Copies,
     ) -> Result<(), Fault> {
         let copies = match copies {
-            Copies::Default => -1,
+            Copies::Default => config.replication_factor.unwrap_or(-1),
             Copies::UpTo(most) => {
                 let brokers = self.cluster.metadata().brokers.len().max(1);
                 i16::try_from(brokers.min(most)).unwrap_or(1)
@@ -283,17 +283,20 @@ impl Topics {
 
 /// A topic's configuration in Kafka's words.
 fn words(config: &TopicConfig) -> Vec<CreatableTopicConfig> {
-    let word = |name: &'static str, value: String| {
+    let mut words = BTreeMap::from([
+        ("cleanup.policy".to_owned(), config.cleanup_policy.as_str().to_owned()),
+        ("retention.ms".to_owned(), config.retention_ms.unwrap_or(-1).to_string()),
+    ]);
+    if let Some(bytes) = config.retention_bytes {
+        words.insert("retention.bytes".to_owned(), bytes.to_string());
+    }
+    words.extend(config.other.clone());
+    let word = |(name, value)| {
         CreatableTopicConfig::default()
-            .with_name(StrBytes::from_static_str(name))
+            .with_name(StrBytes::from_string(name))
             .with_value(Some(StrBytes::from_string(value)))
     };
-    let mut words = vec![word("cleanup.policy", config.cleanup_policy.as_str().to_owned())];
-    words.push(word("retention.ms", config.retention_ms.unwrap_or(-1).to_string()));
-    if let Some(bytes) = config.retention_bytes {
-        words.push(word("retention.bytes", bytes.to_string()));
-    }
-    words
+    words.into_iter().map(word).collect()
 }
 
 fn config(described: &DescribeConfigsResult) -> TopicConfig {
@@ -316,5 +319,6 @@ fn config(described: &DescribeConfigsResult) -> TopicConfig {
         cleanup_policy: if compact { CleanupPolicy::Compact } else { CleanupPolicy::Delete },
         retention_ms: limit("retention.ms"),
         retention_bytes: limit("retention.bytes"),
+        ..TopicConfig::default()
     }
 }

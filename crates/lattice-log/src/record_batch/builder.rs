@@ -64,8 +64,8 @@ impl BatchSetBuilder {
         }
     }
 
-    /// Closes a batch when it passes so many bytes before compression. A single record may be
-    /// larger; it is then a batch of its own or the last of one.
+    /// Closes a batch before it passes so many bytes, before compression. A single record may be
+    /// larger; it is then a batch of its own.
     #[must_use]
     pub fn with_max_batch_bytes(mut self, bytes: usize) -> Self {
         self.max_batch_bytes = bytes.max(1);
@@ -117,6 +117,14 @@ impl RecordSink for BatchSetBuilder {
             panic!("topic handle {} is not of this builder", topic.0);
         };
         let partition = topic.choose(partition, record.key);
+        let Some(open) = topic.open.get(partition) else { return };
+        let size = open.buffer.len();
+        if open.records > 0 && size.saturating_add(largest(&record)) > self.max_batch_bytes {
+            // With this record it would be larger than a batch may be.
+            self.open_bytes -= size;
+            self.closed_bytes += size;
+            self.closed.extend(topic.close(partition, self.compression, &self.spares));
+        }
         let Some(open) = topic.open.get_mut(partition) else { return };
         let before = open.buffer.len();
         if open.records == 0 {
@@ -133,6 +141,16 @@ impl RecordSink for BatchSetBuilder {
             topic.sticky = (partition + 1) % topic.partitions as usize;
         }
     }
+}
+
+/// What a record takes at most.
+fn largest(record: &RecordRef<'_>) -> usize {
+    // Its length and six numbers, the longest of ten bytes.
+    const NUMBERS: usize = 40;
+    let length = |bytes: Option<&[u8]>| bytes.map_or(0, <[u8]>::len);
+    let header = |(name, value): &(&str, Option<&[u8]>)| name.len() + length(*value) + 10;
+    let headers: usize = record.headers.iter().map(header).sum();
+    NUMBERS + length(record.key) + length(record.value) + headers
 }
 
 impl Topic {

@@ -134,7 +134,7 @@ fn batches_are_closed_at_their_size_and_keep_the_order() {
         builder.append(topic, None, RecordRef { value: Some(&value), ..RecordRef::default() });
     }
     let batches = builder.finish();
-    assert!(batches.len() > 5 && batches.iter().all(|batch| batch.len_bytes() < 1200));
+    assert!(batches.len() > 5 && batches.iter().all(|batch| batch.len_bytes() <= 1000));
     let mut next = 0;
     for batch in batches {
         let set = RecordBatchReader::new(&batch.compress().unwrap().bytes).unwrap().read().unwrap();

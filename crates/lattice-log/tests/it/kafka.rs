@@ -102,6 +102,33 @@ fn map(value: Value) -> Map<String, Value> {
 }
 
 #[tokio::test]
+async fn topics_are_made_with_whatever_kafka_can_configure() {
+    let (log, name) = (open().await, unique("configured"));
+    let other = [("max.message.bytes", "2000000"), ("cleanup.policy", "compact,delete")];
+    let config = TopicConfig {
+        replication_factor: Some(1),
+        other: other.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        ..TopicConfig::default()
+    };
+    assert!(log.create_topic(&name, config).await.unwrap());
+    let address = service("LATTICE_TEST_KAFKA");
+    let describe = ["--bootstrap-server", &address, "--describe", "--topic", &name];
+    let described = kafka_tool("org.apache.kafka.tools.TopicCommand", &describe);
+    for (name, value) in other {
+        assert!(described.contains(&format!("{name}={value}")), "{described}");
+    }
+    let wrong = TopicConfig {
+        other: [("no.such.thing".to_owned(), "1".to_owned())].into(),
+        ..TopicConfig::default()
+    };
+    let error = log.create_topic(&unique("wrong"), wrong).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{}", error.chain());
+    let copies = TopicConfig { replication_factor: Some(9), ..TopicConfig::default() };
+    let error = log.create_topic(&unique("copies"), copies).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{}", error.chain());
+}
+
+#[tokio::test]
 async fn topics_are_made_described_and_deleted() {
     let log = open().await;
     let name = unique("shop");
@@ -110,6 +137,7 @@ async fn topics_are_made_described_and_deleted() {
         cleanup_policy: CleanupPolicy::Compact,
         retention_ms: Some(3_600_000),
         retention_bytes: Some(10 << 20),
+        ..TopicConfig::default()
     };
     assert!(log.create_topic(&name, config.clone()).await.unwrap());
     assert!(!log.create_topic(&name, TopicConfig::default()).await.unwrap());

@@ -6,3 +6,4 @@ mod folder;
 mod kafka;
 mod kafka_faults;
 mod kafka_security;
+mod kafka_transactions;
