@@ -1,6 +1,9 @@
 //! Before a batch's rows are taken: its tables are found, made and changed, its partitions taken over.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, hash_map::Entry},
+    sync::Arc,
+};
 
 use lattice_core::{
     error::Result,
@@ -67,9 +70,8 @@ pub(crate) async fn find(
         for (topic, partition) in partitions(batch) {
             let Some(topic) = batch.topics.get(topic as usize) else { continue };
             let place = (Arc::clone(topic), partition);
-            if !gather.claims.contains_key(&place) {
-                let stored = offsets.claim(target, topic, partition).await?;
-                gather.claims.insert(place, stored);
+            if let Entry::Vacant(unclaimed) = gather.claims.entry(place) {
+                unclaimed.insert(offsets.claim(target, topic, partition).await?);
             }
         }
     }

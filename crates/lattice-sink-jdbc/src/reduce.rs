@@ -134,7 +134,7 @@ fn push(
         match runs.get_mut(first..).and_then(|runs| runs.iter_mut().find(alike)) {
             Some(run) => run.ops.push(at),
             None => {
-                runs.push(Run { action, table, layout: Some(Arc::clone(layout)), ops: vec![at] })
+                runs.push(Run { action, table, layout: Some(Arc::clone(layout)), ops: vec![at] });
             }
         }
     }

@@ -61,7 +61,10 @@ impl Target {
             Address::Server(server) if server.dialect == Dialect::Postgres => {
                 Ok(Self::Postgres(Box::new(Postgres::connect(server).await?)))
             }
-            Address::Server(_) => Err(Error::config("MySQL is not supported yet")),
+            Address::Server(_) => {
+                Err(Error::config("MySQL and MariaDB are not supported by this version's SQL sink")
+                    .with_remedy("use a jdbc:postgresql: or jdbc:sqlite: URL in connection.url"))
+            }
             Address::File { path, parameters } => {
                 Ok(Self::Sqlite(Sqlite::open(path, parameters).await?))
             }

@@ -134,14 +134,14 @@ pub(crate) async fn preview(
     };
     match &found {
         None if settings.creates => {
-            preview.statements = vec![structure::create(&settings, &name, &shape)?]
+            preview.statements = vec![structure::create(&settings, &name, &shape)?];
         }
         None => preview.issues.push(
             ConfigIssue::error("topics", format!("table {name} does not exist"))
                 .remedy("create it, or set schema.evolution to basic (auto.create to true)"),
         ),
         Some(table) if settings.evolves => {
-            preview.statements = structure::evolve(&settings, table, &shape)?
+            preview.statements = structure::evolve(&settings, table, &shape)?;
         }
         Some(table) => {
             if let Err(error) = structure::slots(&settings, topic, table, &shape) {

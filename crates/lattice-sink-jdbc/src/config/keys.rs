@@ -18,8 +18,7 @@ const fn writes(name: &'static str, kind: KeyType, doc: &'static str) -> Key {
 pub(crate) const URL: Key = connection(
     "connection.url",
     KeyType::String,
-    "JDBC URL of the target: jdbc:postgresql://host/db, jdbc:mysql://host/db, jdbc:mariadb://host/db or \
-     jdbc:sqlite:/path/file.db",
+    "JDBC URL of the target: jdbc:postgresql://host/db or jdbc:sqlite:/path/file.db",
 )
 .required()
 .rule(Rule::NonEmpty);

@@ -255,7 +255,7 @@ fn numeric(text: &str, out: &mut Vec<u8>) -> Result<(), String> {
     let lead = (4 - whole.len() % 4) % 4;
     let mut digits = String::with_capacity(whole.len() + fraction.len() + 8);
     let _ = write!(digits, "{}{whole}{fraction}", "000".get(..lead).unwrap_or_default());
-    while digits.len() % 4 != 0 {
+    while !digits.len().is_multiple_of(4) {
         digits.push('0');
     }
     let whole_groups = (whole.len() + lead) / 4;

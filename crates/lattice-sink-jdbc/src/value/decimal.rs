@@ -17,7 +17,7 @@ pub(crate) fn decimal(unscaled: &[u8], scale: i64) -> Option<Text<'static>> {
     // 39 digits, sign and point.
     let mut buffer = [0_u8; 48];
     let (mut at, mut rest, mut digits) = (buffer.len(), number.unsigned_abs(), 0_i64);
-    if scale > 36 || scale < 0 {
+    if !(0..=36).contains(&scale) {
         return Some(Text::owned(long(unscaled, scale)));
     }
     while rest > 0 || digits <= scale {
