@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use lattice_core::event::TableId;
-
 use crate::url::Dialect;
 
 /// A table's name, with its schema (PostgreSQL) or database (MySQL) if it was given.
@@ -93,9 +91,9 @@ impl Naming {
         let mut rest = format;
         while let Some((_, tail)) = rest.split_once("${") {
             let (word, tail) = tail.split_once('}').ok_or("a ${ in it has no end")?;
-            if !["topic", "source.db", "source.schema", "source.table"].contains(&word) {
+            if !["topic", "source.schema", "source.table"].contains(&word) {
                 return Err(format!(
-                    "${{{word}}} is not known; expected ${{topic}}, ${{source.db}}, ${{source.schema}} or ${{source.table}}"
+                    "${{{word}}} is not known; expected ${{topic}}, ${{source.schema}} or ${{source.table}}"
                 ));
             }
             rest = tail;
@@ -103,22 +101,22 @@ impl Naming {
         Ok(Self { format: format.trim().to_owned(), dots_part, keep_case, dialect })
     }
 
-    /// Whether the name can be told without a record.
-    pub(crate) fn by_topic_alone(&self) -> bool {
-        !self.format.contains("${source.")
-    }
-
-    /// The table of a topic's rows.
+    /// The table of a topic's rows. The source's schema and table are the topic's last two words, as
+    /// sources name their topics.
     ///
     /// Errors: what is wrong with the name.
-    pub(crate) fn table(&self, topic: &str, source: &TableId) -> Result<TableName, String> {
-        let topic = if self.dots_part { topic.to_owned() } else { topic.replace('.', "_") };
+    pub(crate) fn table(&self, topic: &str) -> Result<TableName, String> {
+        let mut words = topic.rsplit('.');
+        let (table, schema) = (words.next().unwrap_or(topic), words.next());
+        if schema.is_none() && self.format.contains("${source.schema}") {
+            return Err("its name has no dots, so it tells no ${source.schema}".to_owned());
+        }
+        let whole = if self.dots_part { topic.to_owned() } else { topic.replace('.', "_") };
         let full = self
             .format
-            .replace("${topic}", &topic)
-            .replace("${source.db}", &source.database)
-            .replace("${source.schema}", &source.schema)
-            .replace("${source.table}", &source.table);
+            .replace("${topic}", &whole)
+            .replace("${source.schema}", schema.unwrap_or_default())
+            .replace("${source.table}", table);
         let full = self.fold(&full);
         let parts: Vec<&str> = full.split('.').map(|part| part.trim_matches('"')).collect();
         let (schema, name) = match (self.dialect, parts.as_slice()) {
@@ -175,11 +173,8 @@ mod tests {
     use super::*;
 
     fn table(format: &str, dots: bool, keep: bool, dialect: Dialect) -> Result<String, String> {
-        let source =
-            TableId { database: "Shop".into(), schema: "public".into(), table: "Items".into() };
-        Naming::new(format, dots, keep, dialect)?
-            .table("p.public.Items", &source)
-            .map(|name| name.to_string())
+        let naming = Naming::new(format, dots, keep, dialect)?;
+        naming.table("p.public.Items").map(|name| name.to_string())
     }
 
     #[test]

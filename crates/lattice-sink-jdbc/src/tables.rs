@@ -84,7 +84,7 @@ impl Tables {
         if let Some(known) = self.of(topic, structure) {
             return Ok(known);
         }
-        let name = self.settings.naming.table(topic, &structure.id).map_err(|reason| {
+        let name = self.settings.naming.table(topic).map_err(|reason| {
             Error::config(format!("topic {topic}: {reason}"))
                 .with_remedy("give its table a name by collection.name.format (table.name.format)")
         })?;

@@ -6,7 +6,6 @@ use lattice_core::{
     config::{Config, ConfigIssue},
     connector::MappingPreview,
     error::{Error, ErrorKind, Result},
-    event::TableId,
     schema::Schema,
 };
 
@@ -69,9 +68,8 @@ async fn check(config: &Config, settings: &Settings) -> Result<Vec<ConfigIssue>>
     let mut target = Target::connect(settings).await?;
     let mut issues = Vec::new();
     let topics = config.get("topics").map(lattice_core::config::split_list);
-    for topic in topics.into_iter().flatten().filter(|_| settings.naming.by_topic_alone()) {
-        let id = TableId { database: "".into(), schema: "".into(), table: "".into() };
-        let name = match settings.naming.table(&topic, &id) {
+    for topic in topics.into_iter().flatten() {
+        let name = match settings.naming.table(&topic) {
             Ok(name) => name,
             Err(reason) => {
                 issues.push(ConfigIssue::error("topics", format!("topic {topic}: {reason}")));
@@ -120,12 +118,7 @@ pub(crate) async fn preview(
     let place = |name: &String| columns.iter().position(|(field, _)| field == name);
     let key: Vec<usize> = key.iter().filter_map(place).collect();
     let shape = Shape::of(&settings, topic, &columns, &key)?;
-    // The topic's last words, as sources name their topics.
-    let mut words = topic.rsplit('.');
-    let table = words.next().unwrap_or(topic);
-    let schema = words.next().unwrap_or_default();
-    let id = TableId { database: "".into(), schema: schema.into(), table: table.into() };
-    let name = settings.naming.table(topic, &id).map_err(Error::config)?;
+    let name = settings.naming.table(topic).map_err(Error::config)?;
     let found = target.table(&name).await?;
     let mut preview = MappingPreview {
         table: name.to_string(),

@@ -136,8 +136,8 @@ pub(crate) const EVOLUTION: Key = tables(
 pub(crate) const DBZ_NAME: Key = tables(
     "collection.name.format",
     KeyType::String,
-    "name of a topic's table, [schema.]table; ${topic} is the topic with dots as underscores, ${source.db}, \
-     ${source.schema} and ${source.table} are the source's",
+    "name of a topic's table, [schema.]table; ${topic} is the topic with dots as underscores, \
+     ${source.schema} and ${source.table} are its last two words",
 )
 .default("${topic}")
 .rule(Rule::NonEmpty);
