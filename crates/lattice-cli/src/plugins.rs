@@ -8,6 +8,10 @@ use lattice_runtime::Plugins;
 pub(crate) fn plugins() -> Plugins {
     Plugins {
         sources: vec![Arc::new(lattice_source_postgres::PostgresSource::default())],
-        sinks: vec![Arc::new(lattice_sink_clickhouse::ClickHouseSink)],
+        sinks: vec![
+            Arc::new(lattice_sink_clickhouse::ClickHouseSink),
+            Arc::new(lattice_sink_jdbc::JdbcSink::debezium()),
+            Arc::new(lattice_sink_jdbc::JdbcSink::confluent()),
+        ],
     }
 }

@@ -173,6 +173,9 @@ pub trait SourceTask: Send {
     fn close(self: Box<Self>) -> BoxFuture<'static, ()>;
 }
 
+/// Topic, partition and the next offset; `None`: it is forgotten.
+pub type OffsetChange = (Arc<str>, i32, Option<i64>);
+
 /// A kind of sink.
 pub trait SinkConnector: Send + Sync {
     /// What it is.
@@ -195,6 +198,20 @@ pub trait SinkConnector: Send + Sync {
         task: TaskConfig,
         context: TaskContext,
     ) -> BoxFuture<'a, Result<Box<dyn SinkTask>>>;
+
+    /// A person has changed the offsets of a stopped connector: topic, partition and the next offset,
+    /// or `None` for one that is forgotten. `changes` is `None` when all are forgotten. Sinks that
+    /// keep offsets in the target follow; others have nothing to do.
+    ///
+    /// Errors: as `open`.
+    fn alter_offsets<'a>(
+        &'a self,
+        _name: &'a str,
+        _config: &'a Config,
+        _changes: Option<Vec<OffsetChange>>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// What the sink would do with records of `topic` whose row and key have these schemas.
     ///
@@ -245,6 +262,13 @@ pub struct Rejected {
 
 /// A running sink task.
 pub trait SinkTask: Send {
+    /// Where partitions stand in the target itself, for sinks that keep offsets beside the rows: topic,
+    /// partition and the next offset. Asked once after `open`; the runtime reads on from there, whatever
+    /// the consumer group's offsets say.
+    fn positions(&self) -> Vec<(Arc<str>, i32, i64)> {
+        Vec::new()
+    }
+
     /// Takes events. With `Accepted` the sink holds them (within its byte budget) until it
     /// writes; `Written` covers some of the earlier batches, `Durable` this and all earlier ones.
     ///

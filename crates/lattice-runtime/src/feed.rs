@@ -78,6 +78,8 @@ pub(crate) struct Feed {
     budget: Arc<Semaphore>,
     total: usize,
     positions: BTreeMap<TopicPartition, i64>,
+    /// Where partitions stand in the target, if it keeps that: it wins over the group's offsets.
+    in_target: BTreeMap<TopicPartition, i64>,
     refreshed: Option<Instant>,
 }
 
@@ -101,8 +103,15 @@ impl Feed {
             budget: Arc::new(Semaphore::new(ahead)),
             total: ahead,
             positions: BTreeMap::new(),
+            in_target: BTreeMap::new(),
             refreshed: None,
         })
+    }
+
+    /// Where partitions stand in the target: there they are read on.
+    pub(crate) fn resume(&mut self, positions: Vec<(Arc<str>, i32, i64)>) {
+        let place = |(topic, partition, next)| (TopicPartition { topic, partition }, next);
+        self.in_target = positions.into_iter().map(place).collect();
     }
 
     /// Runs until the sink no longer listens, or an error.
@@ -177,7 +186,8 @@ impl Feed {
             let committed: BTreeMap<_, _> = committed.into_iter().collect();
             for (place, info) in &mine {
                 if !self.positions.contains_key(place) {
-                    let start = self.start(committed.get(place).copied(), info);
+                    let known = self.in_target.get(place).or(committed.get(place)).copied();
+                    let start = self.start(known, info);
                     self.positions.insert(place.clone(), start);
                 }
             }

@@ -80,7 +80,7 @@ pub(crate) async fn alter(
             }
             Ok(shared.log.set_source_offsets(&connector.name, changes).await?)
         }
-        Plugin::Sink(_) => {
+        Plugin::Sink(sink) => {
             let group = group(&connector.name, &config);
             let (mut set, mut removed) = (Vec::new(), Vec::new());
             for entry in &entries {
@@ -91,6 +91,13 @@ pub(crate) async fn alter(
                     None => removed.push(partition),
                 }
             }
+            let set_change = set.iter().map(|(place, next)| (place, Some(*next)));
+            let changes = set_change.chain(removed.iter().map(|place| (place, None)));
+            let changes = changes
+                .map(|(place, next)| (Arc::clone(&place.topic), place.partition, next))
+                .collect();
+            let resolved = shared.providers.resolve(&config)?;
+            sink.alter_offsets(&connector.name, &resolved, Some(changes)).await?;
             if !set.is_empty() {
                 shared.log.commit_offsets(&group, set).await?;
             }
@@ -111,8 +118,10 @@ pub(crate) async fn reset(shared: &Shared, connector: &Connector) -> WorkerResul
             let removals = known.into_iter().map(|position| (position.partition, None)).collect();
             Ok(shared.log.set_source_offsets(&connector.name, removals).await?)
         }
-        Plugin::Sink(_) => {
+        Plugin::Sink(sink) => {
             let group = group(&connector.name, &config);
+            let resolved = shared.providers.resolve(&config)?;
+            sink.alter_offsets(&connector.name, &resolved, None).await?;
             Ok(shared.log.delete_offsets(&group, None).await?)
         }
     }

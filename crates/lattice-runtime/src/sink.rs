@@ -33,7 +33,7 @@ const AHEAD: usize = 16;
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<()> {
     let config = &run.config.config;
     let decoder = Decoder::new(DecoderOptions::from_config(config)?, run.shared.registry(config)?);
-    let feed = Feed::new(run, decoder)?;
+    let mut feed = Feed::new(run, decoder)?;
     let tolerance = Tolerance::from_config(config)?;
     let context = TaskContext {
         progress: Arc::clone(&run.report.progress),
@@ -44,6 +44,7 @@ pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<
         opened = connector.open(run.config.clone(), context) => opened?,
     };
     run.report.note("reconnecting", None);
+    feed.resume(task.positions());
 
     let (out, fed) = mpsc::channel(AHEAD);
     let mut delivery = Delivery {

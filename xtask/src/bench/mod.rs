@@ -14,6 +14,7 @@ mod postgres;
 mod report;
 mod sink;
 mod snapshot;
+mod sql_sink;
 mod startup;
 
 use std::path::PathBuf;
@@ -58,7 +59,7 @@ impl Options {
 
 /// Runs the benchmark that the arguments name; `all` runs every one.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let names = ["capture", "snapshot", "sink", "latency", "memory", "startup"];
+    let names = ["capture", "snapshot", "sink", "sql-sink", "latency", "memory", "startup"];
     let Some((name, rest)) = arguments.split_first() else {
         bail!(
             "which one? cargo x bench {}|all [--rows N] [--runs N] [--json FILE] [--kafka]",
@@ -75,6 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             "capture" => capture::run(&options)?,
             "snapshot" => snapshot::run(&options)?,
             "sink" => sink::run(&options)?,
+            "sql-sink" => sql_sink::run(&options)?,
             "latency" => latency::run(&options)?,
             "memory" => memory::run(&options)?,
             _ => startup::run(&options)?,

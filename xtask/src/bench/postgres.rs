@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    io::Write,
     process::{Command, Stdio},
     time::Instant,
 };
@@ -97,6 +98,22 @@ impl Database {
     /// Runs statements; the answer unaligned, without headers.
     pub(crate) fn sql(&self, sql: &str) -> Result<String> {
         psql(&self.url, sql)
+    }
+
+    /// Runs a script of psql in one session.
+    pub(crate) fn script(&self, text: &str) -> Result<()> {
+        let mut child = Command::new("psql")
+            .args([&self.url, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("run psql")?;
+        child.stdin.take().context("psql has no input")?.write_all(text.as_bytes())?;
+        let status = child.wait()?;
+        if !status.success() {
+            bail!("psql ended with {status}");
+        }
+        Ok(())
     }
 
     /// The host, port, user and password parts for a connector's configuration.

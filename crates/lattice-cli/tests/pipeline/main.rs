@@ -1,4 +1,4 @@
-//! The whole path with real services on both ends: PostgreSQL → topics → ClickHouse, through the
+//! The whole path with real services on both ends: PostgreSQL → topics → ClickHouse or SQL databases, through the
 //! built binary. Every test ends by comparing source and target by content.
 
 mod crashes;
@@ -8,6 +8,7 @@ mod kafka;
 mod metrics;
 mod pairs;
 mod registries;
+mod sql;
 
 use std::time::Duration;
 
