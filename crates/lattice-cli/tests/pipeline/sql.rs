@@ -7,7 +7,7 @@ use super::*;
 
 /// A target.
 enum Target {
-    Postgres(PostgresDatabase),
+    Postgres(Box<PostgresDatabase>),
     Sqlite(tempfile::TempDir),
 }
 
@@ -190,7 +190,7 @@ async fn every_operation(name: &str, target: Target) {
 }
 
 async fn postgres(variable: &str, name: &str) -> Target {
-    Target::Postgres(PostgresDatabase::create(&service(variable), name).await)
+    Target::Postgres(Box::new(PostgresDatabase::create(&service(variable), name).await))
 }
 
 fn sqlite() -> Target {
