@@ -4,6 +4,7 @@
 //! as the verdict. Whatever ends this process, its servers end with it.
 
 mod changes;
+mod cluster;
 mod databases;
 mod lag;
 mod platform;
@@ -26,6 +27,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use self::{
     changes::Changes,
+    cluster::Cluster,
     databases::{Source, Target},
     lag::Lag,
     platform::Platform,
@@ -76,10 +78,15 @@ fn show(stop: &AtomicBool) -> Result<String> {
     let target = Target::open(&folder).context("prepare ClickHouse")?;
     println!("ClickHouse  {}", target.description);
     shop::create(&source, &target).context("make the shop")?;
-    let mut platform = Platform::start(&binary, &folder)?;
+    let cluster = Cluster::open(&folder)?;
+    if let Some(cluster) = &cluster {
+        println!("Kafka       {}", cluster.broker());
+        println!("Apicurio    {}", cluster.registry());
+    }
+    let mut platform = Platform::start(&binary, &folder, cluster.as_ref())?;
     println!("Lattice     {}", platform.url);
     println!("\n  Console: {}\n", platform.url);
-    platform.create_connectors(&source, &target)?;
+    platform.create_connectors(&source, &target, cluster.as_ref())?;
 
     let mut line = Line { tty: std::io::stdout().is_terminal() };
     snapshot(stop, &mut platform, &source, &target, &mut line)?;

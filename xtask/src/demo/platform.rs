@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
+    cluster::Cluster,
     databases::{Source, Target},
     shop,
 };
@@ -31,8 +32,8 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    /// Starts it on an empty data folder and waits until it answers.
-    pub(crate) fn start(binary: &Path, folder: &Path) -> Result<Self> {
+    /// Starts it on an empty data folder, or on a cluster, and waits until it answers.
+    pub(crate) fn start(binary: &Path, folder: &Path, cluster: Option<&Cluster>) -> Result<Self> {
         let port = if is_free(PORT) { PORT } else { free_port()? };
         let home = folder.join("lattice");
         fs::create_dir_all(&home).with_context(|| format!("make {}", home.display()))?;
@@ -42,6 +43,9 @@ impl Platform {
             .arg("--data")
             .arg(home.join("data"))
             .args(["--listen", &format!("127.0.0.1:{port}")]);
+        if let Some(cluster) = cluster {
+            command.args(["--bootstrap-servers", &cluster.broker(), "--group-id", "demo"]);
+        }
         let mut child = process::start(command, &home, port).context("start lattice serve")?;
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -56,11 +60,22 @@ impl Platform {
     }
 
     /// Creates both connectors as a user of Kafka Connect would.
-    pub(crate) fn create_connectors(&self, source: &Source, target: &Target) -> Result<()> {
+    pub(crate) fn create_connectors(
+        &self,
+        source: &Source,
+        target: &Target,
+        cluster: Option<&Cluster>,
+    ) -> Result<()> {
         let [host, port, user, password] = source.parts()?;
+        let convert = |mut config: Value| {
+            if let Some(cluster) = cluster {
+                cluster.convert(&mut config);
+            }
+            config
+        };
         self.create(
             SOURCE,
-            &json!({
+            &convert(json!({
                 "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
                 "database.hostname": host,
                 "database.port": port,
@@ -71,10 +86,10 @@ impl Platform {
                 "plugin.name": "pgoutput",
                 "snapshot.mode": "initial",
                 "table.include.list": shop::TABLES.map(|table| format!("public.{table}")).join(","),
-            }),
+            })),
         )?;
         let (host, port, tls) = target.parts();
-        self.create(SINK, &json!({
+        self.create(SINK, &convert(json!({
             "connector.class": "com.clickhouse.kafka.connect.ClickHouseSinkConnector",
             "hostname": host,
             "port": port,
@@ -83,7 +98,7 @@ impl Platform {
             "username": target.user,
             "password": target.password,
             "topics": shop::TABLES.map(|table| format!("{}.public.{table}", shop::DATABASE)).join(","),
-        }))
+        })))
     }
 
     fn create(&self, name: &str, config: &Value) -> Result<()> {

@@ -130,7 +130,7 @@ impl Real {
         }
         let broker = Broker::new(broker, free_port()?);
         let real = Self { worker: Worker::new(worker, free_port()?), broker };
-        real.broker.start()?;
+        real.broker.start(false)?;
         real.worker.start(&real.broker.address(), &Setup::default())?;
         Ok(real)
     }

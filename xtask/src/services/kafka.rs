@@ -28,8 +28,8 @@ impl Broker {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Starts it and waits until it listens.
-    pub(crate) fn start(&self) -> Result<()> {
+    /// Starts it and waits until it listens. `tied` to this process, it ends when this process does.
+    pub(crate) fn start(&self, tied: bool) -> Result<()> {
         fs::create_dir_all(&self.folder)
             .with_context(|| format!("make {}", self.folder.display()))?;
         let jars = place::cache().join("kafka");
@@ -41,6 +41,12 @@ impl Broker {
             self.format(&jars)?;
         }
         let mut command = java(&jars, "kafka.Kafka");
+        if tied {
+            let mut tying = Command::new("setpriv");
+            tying.args(["--pdeathsig", "TERM"]).arg(command.get_program());
+            tying.args(command.get_args());
+            command = tying;
+        }
         // The folder's name in the arguments shows whose process it is.
         command.arg(self.folder.join("server.properties"));
         let mut child = process::start(command, &self.folder, self.port)?;

@@ -132,7 +132,7 @@ fn start(service: &Service, policy: PortPolicy) -> Result<Running> {
     } else if name == "kafka" {
         let broker = Broker::new(folder(name)?, port);
         if started_now {
-            broker.start().with_context(describe)?;
+            broker.start(false).with_context(describe)?;
         }
         broker.address()
     } else {

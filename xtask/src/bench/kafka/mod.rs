@@ -58,7 +58,7 @@ impl Stage {
             worker: Worker::new(folder("worker"), free_port()?),
             folders: folders.clone(),
         };
-        stage.broker.start()?;
+        stage.broker.start(false)?;
         stage.registry.start(false)?;
         // The heap of the figures that people know of it.
         let setup = Setup { heap: "4g", plugins: vec![converters] };
