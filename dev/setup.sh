@@ -149,6 +149,12 @@ if [ "$what" != demo ]; then
     fi
 fi
 
+# ---------------------------------------------------------------- a server with MongoDB's protocol and change streams
+
+mongo=(secantusdb==0.7.0b3 pymongo==4.20.1 dnspython==2.9.2 numpy==2.4.6 shapely==2.2.0 s2sphere==0.2.5
+    python-dateutil==4.0.0 future==1.0.0)
+[ "$what" != all ] || venv "$cache/mongo" "${mongo[@]}"
+
 # ---------------------------------------------------------------- Apicurio Registry, and a Java that is new enough for it
 
 apicurio() {
