@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lattice_core::{
     error::{Error, Result},
-    event::TableSchema,
+    event::{Layout, TableSchema},
     schema::{Field, Schema, Type},
 };
 
@@ -45,6 +45,13 @@ pub(crate) fn of_table(
     let key_fields: Vec<Field> =
         table.key.iter().filter_map(|index| columns.get(*index).cloned()).collect();
     let key = (!key_fields.is_empty()).then(|| Schema::structure(named("Key"), key_fields));
+    if table.layout == Layout::Members {
+        let members = columns.into_iter().enumerate();
+        let members = members.filter(|(index, _)| !table.key.contains(index));
+        let members = members.map(|(_, field)| field).collect();
+        let envelope = of_members(named("Envelope"), members, source);
+        return Ok(TableSchemas { key, envelope });
+    }
     let row = Arc::new(Schema::structure(named("Value"), columns).optional());
     let mut envelope = Schema::structure(
         named("Envelope"),
@@ -61,6 +68,18 @@ pub(crate) fn of_table(
     );
     envelope.version = Some(2);
     Ok(TableSchemas { key, envelope })
+}
+
+/// The envelope of documents: no version, another order, no `ts_us` and `ts_ns`. Source: Debezium's
+/// `MongoDbSchema`, 3.6.
+fn of_members(name: String, mut fields: Vec<Field>, source: &Arc<Schema>) -> Schema {
+    fields.extend([
+        Field::new("source", Arc::clone(source)),
+        Field::new("op", Schema::new(Type::String).optional()),
+        Field::new("ts_ms", Schema::new(Type::Int64).optional()),
+        Field::new("transaction", transaction_block()),
+    ]);
+    Schema::structure(name, fields)
 }
 
 /// The `transaction` member of events.

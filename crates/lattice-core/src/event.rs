@@ -208,6 +208,17 @@ pub struct Column {
     pub schema: Arc<Schema>,
 }
 
+/// How a table's columns stand in its records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// They are the fields of the members `before` and `after` (tables of rows).
+    #[default]
+    Row,
+    /// Those that are not the key's are the envelope's first members themselves (MongoDB's `before`,
+    /// `after` and `updateDescription`). An event has one row, in its `after`, whatever happened.
+    Members,
+}
+
 /// One version of a table's structure, and how its rows are read.
 ///
 /// Immutable; a change of structure makes a new one with a new [`TableSchema::uid`].
@@ -223,6 +234,8 @@ pub struct TableSchema {
     pub key: Vec<usize>,
     /// Reads its rows.
     pub decoder: Arc<dyn RowDecoder>,
+    /// How the columns stand in records.
+    pub layout: Layout,
 }
 
 static NEXT_UID: AtomicU64 = AtomicU64::new(1);
@@ -236,7 +249,15 @@ impl TableSchema {
         key: Vec<usize>,
         decoder: Arc<dyn RowDecoder>,
     ) -> Self {
-        Self { uid: NEXT_UID.fetch_add(1, Ordering::Relaxed), id, columns, key, decoder }
+        let uid = NEXT_UID.fetch_add(1, Ordering::Relaxed);
+        Self { uid, id, columns, key, decoder, layout: Layout::Row }
+    }
+
+    /// The same, its columns standing otherwise in records.
+    #[must_use]
+    pub fn laid_out(mut self, layout: Layout) -> Self {
+        self.layout = layout;
+        self
     }
 
     /// The position of the column named `name`.

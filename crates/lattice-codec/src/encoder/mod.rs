@@ -231,6 +231,7 @@ impl Pressed<'_> {
         let loaded = source.load(plan, call.batch, &table.id, &event.origin, &mut call.rows.source);
         let row = Row { plan, topic, transaction: &transaction, source: &source, event };
         let emitted = loaded.and_then(|()| match event.op {
+            _ if plan.members.is_some() => self.document(call, &row, scratch),
             Op::Update if call.rows.key_changed(&plan.key_columns) => {
                 self.moved(call, &row, scratch)
             }
@@ -291,6 +292,29 @@ impl Pressed<'_> {
         sink.append(row.topic, None, record);
         // Without a key there is nothing that compaction could forget.
         if op == Op::Delete && self.options.tombstones && key {
+            sink.append(row.topic, None, RecordRef { value: None, ..record });
+        }
+        Ok(())
+    }
+
+    /// An envelope whose first members are the columns themselves, and a tombstone after a delete.
+    fn document(
+        &self,
+        call: &mut Call<'_, '_>,
+        row: &Row<'_, '_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), Fault> {
+        let Call { rows, clock, sink, headers, .. } = call;
+        let key = row.key(Some(&rows.after), &mut scratch.key)?;
+        row.members(&rows.after, clock, &rows.source, &mut scratch.value)?;
+        let record = RecordRef {
+            key: key.then_some(&scratch.key),
+            value: Some(&scratch.value),
+            headers,
+            timestamp_ms: clock.ms(),
+        };
+        sink.append(row.topic, None, record);
+        if row.event.op == Op::Delete && self.options.tombstones && key {
             sink.append(row.topic, None, RecordRef { value: None, ..record });
         }
         Ok(())
@@ -431,6 +455,23 @@ impl Row<'_, '_> {
             Some(header) => header.write_picked(row, &self.plan.key_columns, out),
             None => Ok(()),
         }
+    }
+
+    fn members(
+        &self,
+        values: &[Value<'_>],
+        clock: &Clock,
+        source: &[Value<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        out.clear();
+        let members = self.plan.members.iter().flatten();
+        let mut parts: Vec<Part<'_, '_>> =
+            members.map(|at| values.get(*at).map_or(Part::Null, Part::One)).collect();
+        let (op, ts_ms) = (Value::text(self.event.op.as_str()), Value::Int(clock.ms()));
+        let source = self.source.part(source);
+        parts.extend([source, Part::One(&op), Part::One(&ts_ms), Part::One(self.transaction)]);
+        self.plan.envelope.write_parts(&parts, out)
     }
 
     fn envelope(

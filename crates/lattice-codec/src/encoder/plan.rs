@@ -8,7 +8,7 @@ use base64::{
 };
 use lattice_core::{
     error::Result,
-    event::{Notice, NoticeKind, TableId, TableSchema},
+    event::{Layout, Notice, NoticeKind, TableId, TableSchema},
     schema::Schema,
     value::{Text, Value},
 };
@@ -30,6 +30,10 @@ pub(super) struct TablePlan {
     pub(super) key: Option<Writer>,
     pub(super) key_header: Option<Writer>,
     pub(super) envelope: Writer,
+    /// Where `source` stands in the envelope.
+    pub(super) source_member: usize,
+    /// Columns that are members of the envelope themselves; `None`: they are those of a row.
+    pub(super) members: Option<Vec<usize>>,
 }
 
 impl TablePlan {
@@ -50,8 +54,10 @@ impl TablePlan {
             ),
             None => (None, None),
         };
-        let key_columns =
+        let key_columns: Vec<usize> =
             table.key.iter().copied().filter(|index| *index < table.columns.len()).collect();
+        let members: Option<Vec<usize>> = (table.layout == Layout::Members)
+            .then(|| (0..table.columns.len()).filter(|at| !key_columns.contains(at)).collect());
         Ok(Self {
             index,
             topic: topic.to_owned(),
@@ -60,6 +66,9 @@ impl TablePlan {
             key,
             key_header,
             envelope: maker.writer(&made.envelope, Side::Value).await?,
+            // A row's envelope begins with "before" and "after".
+            source_member: members.as_ref().map_or(2, Vec::len),
+            members,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use lattice_core::{
     error::{Error, Result},
-    event::{ChangeEvent, Op, SnapshotMarker, SourceBatch, TableId, TableSchema},
+    event::{ChangeEvent, Layout, Op, SnapshotMarker, SourceBatch, TableId, TableSchema},
     value::{Text, Value},
 };
 
@@ -51,6 +51,7 @@ impl<'a> Rows<'a> {
             check(table, &self.after)?;
         }
         let missing = match event.op {
+            _ if table.layout == Layout::Members => event.after.is_none().then_some("after"),
             Op::Read | Op::Create | Op::Update => event.after.is_none().then_some("after"),
             Op::Delete => event.before.is_none().then_some("before"),
             Op::Truncate | Op::Message | Op::Tombstone => None,

@@ -9,9 +9,6 @@ use lattice_core::{
 use super::plan::TablePlan;
 use crate::writer::{Fault, Part, Pieces};
 
-/// Where `source` stands in an envelope.
-const MEMBER: usize = 2;
-
 /// One table's block. All its batches are of one source.
 #[derive(Default)]
 pub(super) struct SourceBlock {
@@ -37,7 +34,7 @@ impl SourceBlock {
             self.origin = None;
             batch.info.values(table, origin, values);
             let gaps = batch.info.event_fields();
-            self.whole = !plan.envelope.pieces(MEMBER, values, gaps, &mut self.pieces)?;
+            self.whole = !plan.envelope.pieces(plan.source_member, values, gaps, &mut self.pieces)?;
             self.origin = Some(origin.clone());
             values.clear();
         }

@@ -3,6 +3,7 @@
 mod support;
 
 mod arbitrary;
+mod documents;
 mod envelope;
 mod json;
 mod roundtrip;
