@@ -58,6 +58,8 @@ pub(crate) enum Command {
     /// Look at registered schemas
     #[command(subcommand)]
     Schemas(Schemas),
+    /// Workers that share the connectors, and what each runs
+    Workers,
     /// Kinds of connectors that the server has
     Plugins,
     /// Create or update connectors from JSON or YAML files
@@ -141,6 +143,20 @@ pub(crate) struct Kafka {
     /// The topic of source offsets, as Kafka Connect keeps them [default: GROUP-offsets]
     #[arg(long, env = "LATTICE_OFFSET_TOPIC")]
     pub(crate) offset_topic: Option<String>,
+    /// The topic of states, as Kafka Connect keeps them [default: GROUP-status]
+    #[arg(long, env = "LATTICE_STATUS_TOPIC")]
+    pub(crate) status_topic: Option<String>,
+    /// Where the other workers of the group reach this one, as http://HOST:PORT; its HOST:PORT is
+    /// the worker's name [default: the address that is listened on]
+    #[arg(long, env = "LATTICE_ADVERTISED_LISTENER")]
+    pub(crate) advertised_listener: Option<String>,
+    /// How long after its last sign of life others run this worker's tasks [default: 10000]
+    #[arg(long, env = "LATTICE_SESSION_TIMEOUT_MS")]
+    pub(crate) session_timeout_ms: Option<u64>,
+    /// How often this worker gives a sign of life [default: 3000, a third of the session timeout
+    /// at most]
+    #[arg(long, env = "LATTICE_HEARTBEAT_INTERVAL_MS")]
+    pub(crate) heartbeat_interval_ms: Option<u64>,
 }
 
 /// How log lines look.

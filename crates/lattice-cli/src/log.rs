@@ -1,20 +1,26 @@
 //! The log that `lattice serve` runs on: a file of its own, or a Kafka cluster.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
 use anyhow::{Context, Result};
 use lattice_core::{Error, store::DocumentStore};
-use lattice_log::{EmbeddedLog, EmbeddedOptions, KafkaLog, KafkaOptions, Log, TopicConfig};
+use lattice_log::{
+    EmbeddedLog, EmbeddedOptions, GroupOptions, KafkaLog, KafkaOptions, Log, Membership,
+    TopicConfig,
+};
 use lattice_runtime::properties;
 
-use crate::arguments::{Kafka, Serve};
+use crate::{
+    arguments::{Kafka, Serve},
+    group::{self, Advertised, GroupSettings},
+};
 
 /// An open log.
 pub(crate) enum OpenLog {
     /// One SQLite file.
     Embedded(Arc<EmbeddedLog>),
     /// A Kafka cluster.
-    Kafka(Arc<KafkaLog>),
+    Kafka(Arc<KafkaLog>, GroupSettings),
 }
 
 impl OpenLog {
@@ -25,15 +31,17 @@ impl OpenLog {
                 EmbeddedOptions { default_topic, ..EmbeddedOptions::new(serve.data.clone()) };
             return Ok(Self::Embedded(EmbeddedLog::open(options).map_err(told)?));
         }
-        let options = kafka_options(&serve.kafka, default_topic)?;
-        Ok(Self::Kafka(KafkaLog::open(options).await.map_err(told)?))
+        let properties = client_properties(&serve.kafka)?;
+        let group = GroupSettings::read(&serve.kafka, &properties)?;
+        let options = kafka_options(&serve.kafka, properties, default_topic)?;
+        Ok(Self::Kafka(KafkaLog::open(options).await.map_err(told)?, group))
     }
 
     /// As everybody else sees it.
     pub(crate) fn shared(&self) -> Arc<dyn Log> {
         match self {
             Self::Embedded(log) => Arc::clone(log) as Arc<dyn Log>,
-            Self::Kafka(log) => Arc::clone(log) as Arc<dyn Log>,
+            Self::Kafka(log, _) => Arc::clone(log) as Arc<dyn Log>,
         }
     }
 
@@ -46,7 +54,27 @@ impl OpenLog {
     pub(crate) fn own_cluster_id(&self) -> Option<String> {
         match self {
             Self::Embedded(_) => None,
-            Self::Kafka(log) => Some(log.cluster_id().to_owned()),
+            Self::Kafka(log, _) => Some(log.cluster_id().to_owned()),
+        }
+    }
+
+    /// Joins the workers that share the log; alone where it is this machine's own.
+    pub(crate) async fn join_group(
+        &self,
+        address: &Advertised,
+    ) -> Result<Option<Arc<dyn Membership>>> {
+        let Self::Kafka(log, settings) = self else { return Ok(None) };
+        let mut options =
+            GroupOptions::new(&address.worker_id, &address.url, env!("CARGO_PKG_VERSION"));
+        settings.apply(&mut options);
+        Ok(Some(log.join_group(options).await.map_err(told)?))
+    }
+
+    /// The name of this worker for others, where it listens there.
+    pub(crate) fn advertised(&self, listening: SocketAddr) -> Result<Advertised> {
+        match self {
+            Self::Embedded(_) => Ok(Advertised::of(listening)),
+            Self::Kafka(_, settings) => settings.advertised(listening),
         }
     }
 
@@ -54,7 +82,7 @@ impl OpenLog {
     pub(crate) fn place(&self, data: &Path) -> String {
         match self {
             Self::Embedded(_) => data.display().to_string(),
-            Self::Kafka(log) => format!("Kafka cluster {}", log.cluster_id()),
+            Self::Kafka(log, _) => format!("Kafka cluster {}", log.cluster_id()),
         }
     }
 
@@ -63,13 +91,13 @@ impl OpenLog {
         match self {
             Self::Embedded(log) => log.close().await.map_err(told),
             // Nothing waits here: appends are answered by the brokers.
-            Self::Kafka(_) => Ok(()),
+            Self::Kafka(..) => Ok(()),
         }
     }
 }
 
 /// The file's properties, under what the command line says.
-fn kafka_options(kafka: &Kafka, default_topic: TopicConfig) -> Result<KafkaOptions> {
+fn client_properties(kafka: &Kafka) -> Result<BTreeMap<String, String>> {
     let mut properties = match &kafka.command_config {
         Some(file) => {
             let text = std::fs::read_to_string(file)
@@ -81,6 +109,15 @@ fn kafka_options(kafka: &Kafka, default_topic: TopicConfig) -> Result<KafkaOptio
     if let Some(servers) = &kafka.bootstrap_servers {
         properties.insert("bootstrap.servers".to_owned(), servers.clone());
     }
+    Ok(properties)
+}
+
+fn kafka_options(
+    kafka: &Kafka,
+    mut properties: BTreeMap<String, String>,
+    default_topic: TopicConfig,
+) -> Result<KafkaOptions> {
+    properties.retain(|name, _| !group::KEYS.contains(&name.as_str()));
     // A worker's properties of Kafka Connect name the same things in these words.
     let mut named = |given: &Option<String>, word: &str| {
         let kept = properties.remove(word);
@@ -89,21 +126,24 @@ fn kafka_options(kafka: &Kafka, default_topic: TopicConfig) -> Result<KafkaOptio
     let group_id = named(&kafka.group_id, "group.id").unwrap_or_else(|| "lattice".to_owned());
     let config_topic = named(&kafka.config_topic, "config.storage.topic");
     let offset_topic = named(&kafka.offset_topic, "offset.storage.topic");
-    let offset_partitions = match named(&None, "offset.storage.partitions") {
-        Some(count) => count
-            .trim()
-            .parse()
-            .with_context(|| format!("\"offset.storage.partitions\" is \"{count}\""))?,
-        None => KafkaOptions::new("").offset_partitions,
+    let status_topic = named(&kafka.status_topic, "status.storage.topic");
+    let mut partitions = |word: &str, default: i32| match named(&None, word) {
+        Some(count) => count.trim().parse().with_context(|| format!("\"{word}\" is \"{count}\"")),
+        None => Ok(default),
     };
+    let defaults = KafkaOptions::new("");
+    let offset_partitions = partitions("offset.storage.partitions", defaults.offset_partitions)?;
+    let status_partitions = partitions("status.storage.partitions", defaults.status_partitions)?;
     Ok(KafkaOptions {
         properties,
         group_id,
         config_topic,
         offset_topic,
         offset_partitions,
+        status_topic,
+        status_partitions,
         default_topic,
-        ..KafkaOptions::new("")
+        ..defaults
     })
 }
 

@@ -9,6 +9,7 @@ mod arguments;
 mod client;
 mod commands;
 mod documents;
+mod group;
 mod log;
 mod logging;
 mod plugins;

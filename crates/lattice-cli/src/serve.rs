@@ -5,7 +5,7 @@ use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use lattice_core::{config::Config, store::DocumentStore};
-use lattice_log::TopicConfig;
+use lattice_log::{Membership, TopicConfig};
 use lattice_registry::EmbeddedRegistry;
 use lattice_runtime::{Worker, WorkerConfig, WorkerOptions, properties};
 use lattice_server::{Parts, ServerOptions};
@@ -28,14 +28,17 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     let default_topic = default_topic(&serve);
     let log = OpenLog::open(&serve, default_topic.clone()).await?;
     let documents = log.documents();
-    let registry = EmbeddedRegistry::open(Arc::clone(&documents)).await.map_err(told)?;
+    let advertised = log.advertised(address)?;
+    let membership = log.join_group(&advertised).await?;
+    let registry = registry(Arc::clone(&documents), membership.as_deref()).await.map_err(told)?;
     let cluster_id = match log.own_cluster_id() {
         Some(id) => id,
         None => cluster_id(documents.as_ref()).await.map_err(told)?,
     };
     let settings = settings(serve.worker_config.as_deref())?;
     let worker = Worker::start(WorkerOptions {
-        worker_id: address.to_string(),
+        worker_id: advertised.worker_id.clone(),
+        membership,
         log: log.shared(),
         registry: Arc::clone(&registry) as _,
         plugins: plugins::plugins(),
@@ -60,7 +63,7 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
         log: log.shared(),
         registry,
         options: ServerOptions {
-            worker_id: address.to_string(),
+            worker_id: advertised.worker_id,
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("LATTICE_COMMIT").unwrap_or_default(),
             data_folder: serve.data,
@@ -75,6 +78,23 @@ pub(crate) async fn run(serve: Serve) -> Result<ExitCode> {
     served.map_err(told)?;
     tracing::info!("lattice stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The registry in the log. Workers that share it take new schema ids by the leases they hold, so
+/// that no two of them give the same one.
+async fn registry(
+    documents: Arc<dyn DocumentStore>,
+    membership: Option<&dyn Membership>,
+) -> lattice_core::Result<Arc<EmbeddedRegistry>> {
+    let Some(membership) = membership else { return EmbeddedRegistry::open(documents).await };
+    let views = membership.views();
+    let slot = move || {
+        let view = views.borrow();
+        let all = u32::try_from(view.leases).ok()?;
+        let own = view.held.first().and_then(|lease| u32::try_from(*lease).ok());
+        (view.members.len() > 1).then_some((own?, all))
+    };
+    EmbeddedRegistry::open_shared(documents, Box::new(slot)).await
 }
 
 /// The worker's own settings by Kafka Connect's names.

@@ -9,14 +9,16 @@
 pub mod embedded;
 pub mod kafka;
 pub mod log;
+pub mod membership;
 pub mod record_batch;
 
 pub use embedded::{EmbeddedLog, EmbeddedOptions};
-pub use kafka::{KafkaLog, KafkaOptions};
+pub use kafka::{GroupOptions, KafkaLog, KafkaOptions};
 pub use log::{
     AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
     SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition, Transactions,
 };
+pub use membership::{GroupView, Kept, Member, Membership};
 pub use record_batch::{
     BatchSetBuilder, Compression, HeaderView, RawBatch, RecordBatchReader, RecordIndex, RecordSet,
     RecordView, Span,

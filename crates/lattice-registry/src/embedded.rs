@@ -4,7 +4,7 @@ mod stored;
 
 use std::{
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use lattice_core::{BoxFuture, Error, Result, store::DocumentStore};
@@ -22,7 +22,23 @@ pub struct EmbeddedRegistry {
     subjects: RwLock<Subjects>,
     /// Held by whoever decides and writes, so that readers wait for no disk.
     writing: Mutex<()>,
+    /// Others write to the store too.
+    shared: Option<Shared>,
 }
+
+/// A store that several registries share.
+struct Shared {
+    slots: Slots,
+    /// When the store was read last.
+    read: Mutex<Instant>,
+}
+
+/// Which new ids are this registry's: those that leave the first number as the remainder of a
+/// division by the second; `None`: all of them.
+pub type Slots = Box<dyn Fn() -> Option<(u32, u32)> + Send + Sync>;
+
+/// What others registered is seen after so long at the latest, and at once where it is missed.
+const FRESH: Duration = Duration::from_secs(1);
 
 impl EmbeddedRegistry {
     /// Opens the registry kept in `store`.
@@ -30,11 +46,44 @@ impl EmbeddedRegistry {
     /// Errors: the store's own; `Fatal` when a document in it cannot be read, naming it.
     pub async fn open(store: Arc<dyn DocumentStore>) -> Result<Arc<Self>> {
         let subjects = stored::load(&*store).await?;
-        Ok(Arc::new(Self { store, subjects: RwLock::new(subjects), writing: Mutex::new(()) }))
+        Ok(Arc::new(Self::new(store, subjects, None)))
+    }
+
+    /// Opens the registry kept in a store that other workers write too. `slots` keeps their new
+    /// ids apart.
+    ///
+    /// Errors: as [`EmbeddedRegistry::open`].
+    pub async fn open_shared(store: Arc<dyn DocumentStore>, slots: Slots) -> Result<Arc<Self>> {
+        let subjects = stored::load(&*store).await?;
+        let shared = Shared { slots, read: Mutex::new(Instant::now()) };
+        Ok(Arc::new(Self::new(store, subjects, Some(shared))))
+    }
+
+    fn new(store: Arc<dyn DocumentStore>, subjects: Subjects, shared: Option<Shared>) -> Self {
+        Self { store, subjects: RwLock::new(subjects), writing: Mutex::new(()), shared }
+    }
+
+    /// Reads what others wrote, unless it was read within `age`.
+    async fn renew(&self, age: Duration) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let mut read = shared.read.lock().await;
+        if read.elapsed() < age {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let mut subjects = stored::load(&*self.store).await?;
+        let mut known = self.subjects.write().await;
+        subjects.raise(known.counters());
+        *known = subjects;
+        *read = began;
+        Ok(())
     }
 
     /// Reads the content as it is now.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&Subjects) -> T) -> T {
+        if let Err(error) = self.renew(FRESH).await {
+            tracing::warn!(error = error.chain(), "schemas of other workers");
+        }
         read(&*self.subjects.read().await)
     }
 
@@ -45,6 +94,10 @@ impl EmbeddedRegistry {
         decide: impl FnOnce(&Subjects) -> std::result::Result<(T, Vec<Change>), RegistryError>,
     ) -> std::result::Result<T, RegistryError> {
         let _writing = self.writing.lock().await;
+        self.renew(Duration::ZERO).await?;
+        if let Some(shared) = &self.shared {
+            self.subjects.write().await.take_slot((shared.slots)());
+        }
         let (answer, changes) = decide(&*self.subjects.read().await)?;
         if changes.is_empty() {
             return Ok(answer);
@@ -101,7 +154,14 @@ impl SchemaRegistry for EmbeddedRegistry {
     }
 
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<Arc<str>>> {
-        Box::pin(async move { Ok(self.read(|subjects| subjects.text_alone(id)).await?) })
+        Box::pin(async move {
+            let found = self.subjects.read().await.text_alone(id);
+            if found.is_ok() || self.shared.is_none() {
+                return Ok(found?);
+            }
+            self.renew(Duration::ZERO).await?;
+            Ok(self.subjects.read().await.text_alone(id)?)
+        })
     }
 
     fn subjects(&self) -> BoxFuture<'_, Result<Vec<Arc<str>>>> {

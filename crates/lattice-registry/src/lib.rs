@@ -26,7 +26,7 @@ mod subjects;
 pub use apicurio::apicurio_routes;
 pub use client::{ClientSettings, RegistryClient};
 pub use compatibility::Level;
-pub use embedded::EmbeddedRegistry;
+pub use embedded::{EmbeddedRegistry, Slots};
 pub use error::{Code, RegistryError};
 pub use model::{Extra, NewSchema, Reference, RegisteredSchema, SchemaId, SchemaRegistry};
 pub use registries::Registries;

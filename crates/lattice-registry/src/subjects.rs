@@ -38,6 +38,8 @@ pub(crate) struct Subjects {
     by_guid: HashMap<Digest, SchemaId>,
     settings: BTreeMap<String, Settings>,
     counters: Counters,
+    /// Which new ids are ours; `None`: all.
+    slot: Option<(u32, u32)>,
 }
 
 /// A version, and what it is compared by.
@@ -190,6 +192,22 @@ impl Subjects {
 
     pub(crate) fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// New ids leave the first number as the remainder of a division by the second.
+    pub(crate) fn take_slot(&mut self, slot: Option<(u32, u32)>) {
+        self.slot = slot.filter(|(_, all)| *all > 0);
+    }
+
+    fn next_ids(&self) -> (SchemaId, i64) {
+        let Counters { id, global_id } = self.counters;
+        let Some((own, all)) = self.slot else { return (SchemaId(id + 1), global_id + 1) };
+        let next = |last: i64| {
+            let (own, all) = (i64::from(own), i64::from(all));
+            last + 1 + (own - (last + 1)).rem_euclid(all)
+        };
+        let id = i32::try_from(next(i64::from(id))).unwrap_or(i32::MAX);
+        (SchemaId(id), next(global_id))
     }
 
     fn find(&self, subject: &str, version: i32) -> Option<&Kept> {

@@ -1,5 +1,7 @@
 //! A connector: its target state, its tasks, and the transitions between states.
 
+mod shared;
+
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -51,6 +53,7 @@ struct Task {
     report: Arc<Report>,
     /// As shown: references in place of secrets.
     config: Config,
+    /// `None`: it runs on another worker, or nowhere yet.
     handle: Option<AbortOnDropHandle<()>>,
 }
 
@@ -105,16 +108,26 @@ impl Connector {
 
     pub(crate) fn status(&self) -> ConnectorStatus {
         let worker_id = &self.shared.worker_id;
-        let view = lock(&self.view);
-        ConnectorStatus {
-            name: self.name.clone(),
-            kind: self.shared.plugins.kind(&view.config),
-            state: view.state,
-            worker_id: worker_id.clone(),
-            trace: view.trace.clone(),
-            version: self.shared.plugins.version(&view.config),
-            tasks: view.tasks.iter().map(|task| task.report.status(worker_id)).collect(),
+        let mut status = {
+            let view = lock(&self.view);
+            ConnectorStatus {
+                name: self.name.clone(),
+                kind: self.shared.plugins.kind(&view.config),
+                state: view.state,
+                worker_id: worker_id.clone(),
+                trace: view.trace.clone(),
+                version: self.shared.plugins.version(&view.config),
+                tasks: view.tasks.iter().map(|task| task.report.status(worker_id)).collect(),
+            }
+        };
+        if let Some(group) = &self.shared.group {
+            shared::overlay(group, &mut status);
         }
+        status
+    }
+
+    pub(crate) fn version(&self) -> Option<&'static str> {
+        self.shared.plugins.version(&lock(&self.view).config)
     }
 
     pub(crate) fn task_configs(&self) -> Vec<(u32, Config)> {
@@ -160,10 +173,11 @@ impl Connector {
         match self.plan() {
             Ok((plugin, configs)) => {
                 let count = configs.len();
-                let tasks = configs
-                    .into_iter()
-                    .map(|config| self.start_task(&plugin, config, count, paused))
-                    .collect();
+                let task = |config: TaskConfig| match self.shared.runs(&self.name, config.task) {
+                    true => self.start_task(&plugin, config, count, paused),
+                    false => self.absent_task(config),
+                };
+                let tasks = configs.into_iter().map(task).collect();
                 lock(&self.view).tasks = tasks;
                 let state = if paused { State::Paused } else { State::Running };
                 self.set_state(state, None);
@@ -244,6 +258,13 @@ impl Connector {
         Task { report, config: shown, handle: Some(handle) }
     }
 
+    /// A task that another worker runs.
+    fn absent_task(&self, config: TaskConfig) -> Task {
+        let report = Arc::new(Report::new(config.task, false, self.shared.changed.clone()));
+        let shown = with_references(&config.config, &self.config());
+        Task { report, config: shown, handle: None }
+    }
+
     /// Ends all tasks gracefully; those that do not end in time are aborted (what they had not
     /// made durable is read or delivered again).
     pub(crate) async fn end_tasks(&self, grace: Duration) {
@@ -262,6 +283,12 @@ impl Connector {
     /// Moves to another target state.
     pub(crate) async fn change_target(&self, target: InitialState, grace: Duration) -> Result<()> {
         self.shared.store.put_target(&self.name, target).await?;
+        self.reach(target, grace).await;
+        Ok(())
+    }
+
+    /// Goes to a target state that is kept already.
+    async fn reach(&self, target: InitialState, grace: Duration) {
         let before = std::mem::replace(&mut lock(&self.view).target, target);
         match target {
             InitialState::Stopped => {
@@ -284,7 +311,6 @@ impl Connector {
                 }
             }
         }
-        Ok(())
     }
 
     /// Ends everything and starts it from the configuration.
@@ -303,6 +329,9 @@ impl Connector {
             task.map(|task| (Arc::clone(&task.report), task.handle.take()))
         };
         let Some((report, handle)) = found else { return Ok(false) };
+        if !self.shared.runs(&self.name, id) {
+            return Ok(true);
+        }
         report.set_state(State::Restarting, None);
         report.cancel.cancel();
         if let Some(handle) = handle {
@@ -323,12 +352,6 @@ impl Connector {
             *place = task;
         }
         Ok(true)
-    }
-
-    pub(crate) fn failed_tasks(&self) -> Vec<u32> {
-        let view = lock(&self.view);
-        let failed = view.tasks.iter().filter(|task| task.report.state() == State::Failed);
-        failed.map(|task| task.report.id).collect()
     }
 
     pub(crate) fn task_ids(&self) -> Vec<u32> {

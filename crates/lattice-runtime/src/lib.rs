@@ -17,6 +17,7 @@ mod dead_letter;
 mod error;
 mod exactly_once;
 mod feed;
+mod group;
 mod inspect;
 mod keys;
 mod model;
@@ -39,6 +40,7 @@ mod worker;
 mod writer;
 
 pub use error::{WorkerError, WorkerResult};
+pub use group::Place;
 pub use model::{
     ConfigInfo, ConfigValue, ConnectorInfo, ConnectorKind, ConnectorSnapshot, ConnectorStatus,
     Definition, InitialState, OffsetEntry, PluginClass, PluginInfo, State, TableSnapshot,

@@ -74,6 +74,19 @@ impl State {
             Self::Stopped => "STOPPED",
         }
     }
+
+    /// Reads Kafka Connect's word.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let all = [
+            Self::Unassigned,
+            Self::Running,
+            Self::Paused,
+            Self::Failed,
+            Self::Restarting,
+            Self::Stopped,
+        ];
+        all.into_iter().find(|state| state.as_str() == word)
+    }
 }
 
 /// What a connector's class says it is.

@@ -128,7 +128,7 @@ pub(crate) async fn reset(shared: &Shared, connector: &Connector) -> WorkerResul
 }
 
 fn refuse_unstopped(connector: &Connector) -> WorkerResult<()> {
-    if connector.target() == InitialState::Stopped && connector.task_ids().is_empty() {
+    if connector.target() == InitialState::Stopped && connector.status().tasks.is_empty() {
         return Ok(());
     }
     Err(WorkerError::BadRequest(format!(

@@ -72,10 +72,6 @@ impl Report {
         }
     }
 
-    pub(crate) fn state(&self) -> State {
-        lock(&self.status).0
-    }
-
     pub(crate) fn set_state(&self, state: State, trace: Option<String>) {
         {
             let mut status = lock(&self.status);

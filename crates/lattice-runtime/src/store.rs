@@ -91,6 +91,19 @@ impl Store {
         self.put(TOPICS, name, None).await
     }
 
+    /// The statuses that workers tell each other.
+    pub(crate) async fn statuses(&self, namespace: &str) -> Result<Vec<(String, Bytes)>> {
+        self.0.scan(namespace).await
+    }
+
+    pub(crate) async fn put_statuses(
+        &self,
+        namespace: &str,
+        statuses: Vec<(String, Option<Bytes>)>,
+    ) -> Result<()> {
+        self.0.put(namespace, statuses).await
+    }
+
     async fn put(&self, namespace: &str, name: &str, document: Option<Value>) -> Result<()> {
         let bytes = document.map(|document| Bytes::from(document.to_string()));
         self.0.put(namespace, vec![(name.to_owned(), bytes)]).await

@@ -12,7 +12,7 @@ use lattice_core::{
     error::Result,
     secret::MASK,
 };
-use lattice_log::{Log, TopicConfig};
+use lattice_log::{Log, Membership, TopicConfig};
 use lattice_registry::{Registries, SchemaRegistry};
 use tokio::{sync::watch, task::JoinHandle, time::MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     connector::Connector,
     error::{WorkerError, WorkerResult},
-    model::{ConnectorInfo, ConnectorStatus, InitialState, State},
+    group::{Group, farewell, follow},
+    model::{ConnectorInfo, ConnectorStatus, InitialState, State, TaskStatus},
     plugins::Plugins,
     providers::{Environment, Providers},
     report::lock,
@@ -40,6 +41,8 @@ pub struct WorkerOptions {
     pub plugins: Plugins,
     /// Reads environment variables for `${env:X}`.
     pub environment: Environment,
+    /// The group of workers that share the connectors; `None`: this one runs them all.
+    pub membership: Option<Arc<dyn Membership>>,
     /// The rest.
     pub config: WorkerConfig,
 }
@@ -92,11 +95,18 @@ pub(crate) struct Shared {
     pub(crate) providers: Providers,
     pub(crate) store: Store,
     pub(crate) config: WorkerConfig,
+    /// `None`: this worker runs everything.
+    pub(crate) group: Option<Arc<Group>>,
     /// Goes up with every change of a state.
     pub(crate) changed: watch::Sender<u64>,
 }
 
 impl Shared {
+    /// Whether this worker runs a task.
+    pub(crate) fn runs(&self, connector: &str, task: u32) -> bool {
+        self.group.as_ref().is_none_or(|group| group.runs(connector, Some(task)))
+    }
+
     /// The registry that a connector's converters name.
     ///
     /// Errors: `Config`.
@@ -131,14 +141,15 @@ pub(crate) struct Inner {
     pub(crate) shared: Arc<Shared>,
     pub(crate) connectors: Mutex<BTreeMap<String, Arc<Connector>>>,
     /// Held while a connector is made or deleted.
-    membership: tokio::sync::Mutex<()>,
+    pub(crate) membership: tokio::sync::Mutex<()>,
     cancel: CancellationToken,
     sampler: Mutex<Option<JoinHandle<()>>>,
+    follower: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Inner {
     /// A connector may have been deleted while one waited for its turn.
-    fn refuse_deleted(&self, connector: &Arc<Connector>) -> WorkerResult<()> {
+    pub(crate) fn refuse_deleted(&self, connector: &Arc<Connector>) -> WorkerResult<()> {
         match lock(&self.connectors).get(&connector.name) {
             Some(found) if Arc::ptr_eq(found, connector) => Ok(()),
             _ => Err(WorkerError::unknown_connector(&connector.name)),
@@ -154,7 +165,9 @@ impl Worker {
     pub async fn start(options: WorkerOptions) -> Result<Self> {
         let store = Store::new(options.log.documents());
         let kept = store.load().await?;
+        let group = options.membership.map(|membership| Group::new(&options.worker_id, membership));
         let shared = Arc::new(Shared {
+            group: group.map(Arc::new),
             registries: Registries::new(options.registry, &options.worker_id),
             worker_id: options.worker_id,
             log: options.log,
@@ -176,8 +189,13 @@ impl Worker {
             membership: tokio::sync::Mutex::new(()),
             cancel: CancellationToken::new(),
             sampler: Mutex::new(None),
+            follower: Mutex::new(None),
         }));
         *lock(&worker.0.sampler) = Some(tokio::spawn(sample(Arc::downgrade(&worker.0))));
+        if let Some(group) = &worker.0.shared.group {
+            let following = follow(Arc::downgrade(&worker.0), Arc::clone(group));
+            *lock(&worker.0.follower) = Some(tokio::spawn(following));
+        }
         Ok(worker)
     }
 
@@ -339,13 +357,14 @@ impl Worker {
         let connector = self.get(name).ok_or_else(unknown)?;
         let _transition = connector.transition.lock().await;
         self.refuse_deleted(&connector)?;
-        let failed = connector.state() == State::Failed;
-        let tasks = match (include_tasks, only_failed) {
-            (false, _) => Vec::new(),
-            (true, true) => connector.failed_tasks(),
-            (true, false) => connector.task_ids(),
-        };
         let mut status = connector.status();
+        // On another worker it may have failed alone, or been restarted already.
+        let failed = status.state == State::Failed || connector.state() == State::Failed;
+        let wanted = |task: &&TaskStatus| !only_failed || task.state == State::Failed;
+        let tasks: Vec<u32> = match include_tasks {
+            false => Vec::new(),
+            true => status.tasks.iter().filter(wanted).map(|task| task.id).collect(),
+        };
         if failed || !only_failed {
             status.state = State::Restarting;
             status.trace = None;
@@ -388,14 +407,16 @@ impl Worker {
     /// then is read or delivered again at the next start.
     pub async fn shutdown(&self, deadline: Duration) {
         self.0.cancel.cancel();
+        end_helper(&self.0.follower).await;
         let connectors: Vec<_> = lock(&self.0.connectors).values().cloned().collect();
+        let own: Vec<_> = connectors.iter().map(|connector| connector.own_statuses()).collect();
         let endings = connectors.iter().map(|connector| connector.end_tasks(deadline));
         futures_util::future::join_all(endings).await;
-        let sampler = lock(&self.0.sampler).take();
-        if let Some(sampler) = sampler {
-            sampler.abort();
-            // Aborted on purpose.
-            let _ = sampler.await;
+        end_helper(&self.0.sampler).await;
+        if let Some(group) = &self.0.shared.group {
+            let own = connectors.iter().map(|connector| connector.name.clone()).zip(own);
+            farewell(&self.0.shared.store, group, own).await;
+            group.membership.end().await;
         }
     }
 
@@ -434,6 +455,15 @@ impl Worker {
         let mut issues = self.check(config).await;
         issues.retain(|issue| issue.severity == Severity::Error);
         if issues.is_empty() { Ok(()) } else { Err(WorkerError::Invalid(issues)) }
+    }
+}
+
+async fn end_helper(helper: &Mutex<Option<JoinHandle<()>>>) {
+    let helper = lock(helper).take();
+    if let Some(helper) = helper {
+        helper.abort();
+        // Aborted on purpose.
+        let _ = helper.await;
     }
 }
 

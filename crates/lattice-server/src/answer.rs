@@ -42,6 +42,13 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
+    /// What needs a task's worker came while the task changes workers; clients try again.
+    pub(crate) fn rebalancing() -> Self {
+        let message =
+            "Cannot complete request because of a conflicting operation (e.g. worker rebalance)";
+        Self::new(StatusCode::CONFLICT, message)
+    }
+
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }

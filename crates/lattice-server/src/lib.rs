@@ -11,6 +11,7 @@ mod answer;
 mod api;
 mod connect;
 mod console;
+mod forward;
 mod guard;
 mod logging;
 mod metrics;

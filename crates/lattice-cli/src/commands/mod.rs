@@ -34,6 +34,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
             topics::tail(&server, &global, &topic, from.as_deref(), limit).await?;
         }
         Command::Schemas(command) => schemas(&server, &global, command).await?,
+        Command::Workers => workers(&server, &global).await?,
         Command::Plugins => plugins(&server, &global).await?,
         Command::Apply { files, dry_run } => {
             apply::apply(&server, &global, &files, dry_run).await?;
@@ -106,5 +107,26 @@ async fn plugins(server: &Server, global: &Global) -> Result<()> {
     };
     let rows: Vec<_> = plugins.as_array().into_iter().flatten().map(row).collect();
     println!("{}", table::render(&["ALIAS", "TYPE", "VERSION", "CLASS"], &rows));
+    Ok(())
+}
+
+async fn workers(server: &Server, global: &Global) -> Result<()> {
+    let told = server.get("/api/v1/workers").await?;
+    if global.json {
+        return print_json(&told);
+    }
+    let row = |worker: &Value| {
+        let leases = worker["leases"].as_array().map_or(0, Vec::len).to_string();
+        let tasks = worker["tasks"].as_array().into_iter().flatten();
+        let tasks: Vec<&str> = tasks.filter_map(Value::as_str).collect();
+        let leader = if worker["leader"] == true { "leader" } else { "" };
+        let id = text(worker, "worker_id");
+        vec![id, leader.to_owned(), text(worker, "version"), leases, tasks.join(" ")]
+    };
+    let rows: Vec<_> = told["workers"].as_array().into_iter().flatten().map(row).collect();
+    println!("{}", table::render(&["WORKER", "", "VERSION", "LEASES", "TASKS"], &rows));
+    if let Some(reason) = told["fenced"].as_str() {
+        println!("This worker runs nothing: {reason}");
+    }
     Ok(())
 }

@@ -48,6 +48,11 @@ apis! {
     OffsetCommit: OffsetCommitRequest -> OffsetCommitResponse up to 8;
     OffsetFetch: OffsetFetchRequest -> OffsetFetchResponse up to 7;
     OffsetDelete: OffsetDeleteRequest -> OffsetDeleteResponse up to 0;
+    // 8 adds reasons, 9 the right of a leader to skip its work.
+    JoinGroup: JoinGroupRequest -> JoinGroupResponse up to 7;
+    SyncGroup: SyncGroupRequest -> SyncGroupResponse up to 5;
+    Heartbeat: HeartbeatRequest -> HeartbeatResponse up to 4;
+    LeaveGroup: LeaveGroupRequest -> LeaveGroupResponse up to 4;
     DeleteGroups: DeleteGroupsRequest -> DeleteGroupsResponse up to 2;
     ListGroups: ListGroupsRequest -> ListGroupsResponse up to 3;
     CreateTopics: CreateTopicsRequest -> CreateTopicsResponse up to 6;

@@ -252,11 +252,17 @@ impl Cluster {
         kind: Coordinated,
         name: &str,
     ) -> Result<Arc<Connection>, Fault> {
+        let id = self.coordinator_id(kind, name).await?;
+        self.broker(id, Use::Control).await
+    }
+
+    /// The broker that coordinates a group or a transactional id.
+    pub(crate) async fn coordinator_id(&self, kind: Coordinated, name: &str) -> Result<i32, Fault> {
         let place = (kind, name.to_owned());
         let known =
             self.coordinators.lock().unwrap_or_else(PoisonError::into_inner).get(&place).copied();
         if let Some(id) = known {
-            return self.broker(id, Use::Control).await;
+            return Ok(id);
         }
         let request = FindCoordinatorRequest::default()
             .with_key(StrBytes::from_string(name.to_owned()))
@@ -268,7 +274,7 @@ impl Cluster {
             self.refresh(Some(&[])).await?;
         }
         self.coordinators.lock().unwrap_or_else(PoisonError::into_inner).insert(place, id);
-        self.broker(id, Use::Control).await
+        Ok(id)
     }
 
     /// The coordinator was not the right one, or its broker is gone.

@@ -1,5 +1,5 @@
-//! Documents in compacted topics: connectors and their target states in the one that Kafka
-//! Connect keeps them in, under its keys; everything else in one of our own.
+//! Documents in compacted topics: connectors, their target states and what they are at in the ones
+//! that Kafka Connect keeps them in, under its keys; everything else in one of our own.
 
 use std::sync::Arc;
 
@@ -12,17 +12,29 @@ use super::table::Table;
 const CONNECT: [(&str, &str); 2] =
     [("connector-configs", "connector-"), ("connector-states", "target-state-")];
 
-/// Documents in two topics.
+/// Namespaces of Kafka Connect's status topic, and how their keys begin.
+const STATUS: [(&str, &str); 2] =
+    [("connector-status", "status-connector-"), ("task-status", "status-task-")];
+
+/// Documents in three topics.
 pub(crate) struct Documents {
     pub(crate) connect: Table,
+    pub(crate) status: Table,
     pub(crate) own: Table,
 }
 
 impl Documents {
     /// The table that holds a namespace, and how its keys begin.
     fn place(&self, namespace: &str) -> (&Table, String) {
-        match CONNECT.iter().find(|(known, _)| *known == namespace) {
-            Some((_, prefix)) => (&self.connect, (*prefix).to_owned()),
+        let prefix = |keys: &[(&str, &str)]| {
+            let found = keys.iter().find(|(known, _)| *known == namespace);
+            found.map(|(_, prefix)| (*prefix).to_owned())
+        };
+        if let Some(prefix) = prefix(&CONNECT) {
+            return (&self.connect, prefix);
+        }
+        match prefix(&STATUS) {
+            Some(prefix) => (&self.status, prefix),
             None => (&self.own, format!("{namespace}/")),
         }
     }

@@ -12,6 +12,7 @@ mod documents;
 mod fault;
 mod fetch;
 mod groups;
+mod membership;
 mod offsets;
 mod options;
 mod producer;
@@ -32,12 +33,12 @@ use std::{
 
 use lattice_core::{BoxFuture, Error, Result, position::Position, store::DocumentStore};
 
-pub use self::options::KafkaOptions;
 use self::{
     cluster::Cluster,
     documents::{Documents, Handle},
     fetch::Fetcher,
     groups::Groups,
+    membership::Lease,
     options::ClientOptions,
     producer::Producer,
     retry::Retry,
@@ -46,10 +47,12 @@ use self::{
     topics::{Copies, Topics},
     transaction::{OfTask, Transaction},
 };
+pub use self::{membership::GroupOptions, options::KafkaOptions};
 use crate::log::{
     AppendRequest, Log, LogHealth, SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo,
     TopicPartition, Transactions,
 };
+use crate::membership::Membership;
 
 /// The log on a Kafka cluster.
 pub struct KafkaLog {
@@ -66,6 +69,8 @@ struct Inner {
     ground: Ground,
     source_offsets: SourceOffsets,
     default_topic: TopicConfig,
+    /// Whether this worker may write.
+    lease: Lease,
     /// Why the log cannot be written at the moment.
     trouble: Mutex<Option<String>>,
 }
@@ -83,7 +88,14 @@ impl KafkaLog {
         let config_topic = named(&options.config_topic, format!("{group}-configs"));
         let offset_topic = named(&options.offset_topic, format!("{group}-offsets"));
         let document_topic = format!("__{group}_documents");
-        let own = vec![config_topic.clone(), offset_topic.clone(), document_topic.clone()];
+        let status_topic = named(&options.status_topic, format!("{group}-status"));
+        let own = vec![
+            config_topic.clone(),
+            offset_topic.clone(),
+            status_topic.clone(),
+            document_topic.clone(),
+            membership::lease_topic(group),
+        ];
 
         let cluster = Arc::new(Cluster::new(client));
         reach(&cluster, options.start_timeout).await?;
@@ -93,23 +105,34 @@ impl KafkaLog {
             topics: Arc::new(Topics::new(Arc::clone(&cluster), own)),
             cluster,
         };
-        let (connect, own, offsets) = tokio::try_join!(
+        let (connect, status, own, offsets) = tokio::try_join!(
             Table::open(&ground, &config_topic, 1),
+            Table::open(&ground, &status_topic, options.status_partitions),
             Table::open(&ground, &document_topic, 1),
             Table::open(&ground, &offset_topic, options.offset_partitions),
         )?;
         Ok(Arc::new(Self {
             groups: Groups::new(Arc::clone(&ground.cluster)),
-            documents: Arc::new(Documents { connect, own }),
+            documents: Arc::new(Documents { connect, status, own }),
             cluster_id: ground.cluster.metadata().cluster_id.clone(),
             group_id: options.group_id.clone(),
             inner: Arc::new(Inner {
                 ground,
                 source_offsets: SourceOffsets::new(offsets),
                 default_topic: options.default_topic,
+                lease: Lease::default(),
                 trouble: Mutex::default(),
             }),
         }))
+    }
+
+    /// Joins the workers of this log's group. From then on the log takes records only as long as
+    /// this worker is a member.
+    ///
+    /// Errors: `Config` for times that do not fit together; the log's own.
+    pub async fn join_group(&self, options: GroupOptions) -> Result<Arc<dyn Membership>> {
+        let (inner, documents) = (Arc::clone(&self.inner), Arc::clone(&self.documents));
+        Ok(membership::join(inner, documents, &self.group_id, options).await?)
     }
 
     /// The cluster's own identity.
@@ -156,6 +179,8 @@ impl Inner {
         transaction: &Transaction,
         request: AppendRequest,
     ) -> Result<Vec<i64>> {
+        // Not cut off in the middle: the broker refuses a transaction whose task runs elsewhere.
+        let _under_way = self.lease.begin()?;
         self.make_topics(&request).await?;
         let offset = match &request.source_offset {
             Some(offset) => Some(self.source_offsets.batch(offset).await?),
@@ -218,7 +243,11 @@ impl Log for KafkaLog {
     fn append(&self, request: AppendRequest) -> BoxFuture<'_, Result<Vec<i64>>> {
         let inner = Arc::clone(&self.inner);
         let append = tokio::spawn(async move {
-            let outcome = inner.append(request).await;
+            let mut under_way = inner.lease.begin()?;
+            let outcome = tokio::select! {
+                outcome = inner.append(request) => outcome,
+                given_up = under_way.given_up() => Err(given_up),
+            };
             inner.note(&outcome);
             outcome
         });
@@ -259,7 +288,10 @@ impl Log for KafkaLog {
         group: &'a str,
         offsets: Vec<(TopicPartition, i64)>,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async move { self.groups.commit(group, &offsets).await })
+        Box::pin(async move {
+            self.inner.lease.check()?;
+            self.groups.commit(group, &offsets).await
+        })
     }
 
     fn committed_offsets<'a>(

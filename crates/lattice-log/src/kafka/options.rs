@@ -21,6 +21,10 @@ pub struct KafkaOptions {
     pub offset_topic: Option<String>,
     /// Partitions of that topic where it is made.
     pub offset_partitions: i32,
+    /// The topic of states; by default `<group id>-status`.
+    pub status_topic: Option<String>,
+    /// Partitions of that topic where it is made.
+    pub status_partitions: i32,
     /// The configuration of topics that an append creates.
     pub default_topic: TopicConfig,
     /// How long opening waits for a cluster that does not answer.
@@ -41,6 +45,8 @@ impl KafkaOptions {
             offset_topic: None,
             // As Kafka Connect makes it.
             offset_partitions: 25,
+            status_topic: None,
+            status_partitions: 5,
             default_topic: TopicConfig::default(),
             start_timeout: Duration::from_secs(60),
         }

@@ -129,6 +129,12 @@ impl Producer {
         lanes.retain(|place, _| &*place.topic != topic);
     }
 
+    /// Appends were cut off in the middle: nobody knows the numbers of what they sent.
+    pub(crate) async fn begin_anew(&self) {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.forget_identity().await;
+    }
+
     /// Takes the partitions, in order: two appends cannot wait for each other.
     async fn parts(&self, batches: &[EncodedBatch]) -> BTreeMap<TopicPartition, Part> {
         let mut indexes: BTreeMap<TopicPartition, VecDeque<usize>> = BTreeMap::new();

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Copies of the platform's own topics, as Kafka Connect makes them.
-const COPIES: usize = 3;
+pub(super) const COPIES: usize = 3;
 
 /// Reading to the end makes no progress for so long at most.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -104,6 +104,15 @@ impl Table {
         let mut read = self.read.lock().await;
         self.read_to_end(&mut read).await?;
         Ok(read.values.iter().filter_map(|(key, value)| choose(key, value)).collect())
+    }
+
+    /// Waits until there is something that nobody has read, at most so long.
+    pub(crate) async fn unread(&self, wait: Duration) -> Result<bool> {
+        let from: Vec<_> = {
+            let read = self.read.lock().await;
+            read.next.iter().map(|(place, next)| (place.clone(), *next)).collect()
+        };
+        Ok(!self.fetcher.fetch(from, 1, wait).await?.is_empty())
     }
 
     /// A batch with changes of keys of one partition, to be written with others.

@@ -5,7 +5,7 @@ use super::{
     identity::{digest, guid_of_new},
 };
 use crate::{
-    Code, Level, NewSchema, RegisteredSchema, RegistryError, SchemaId,
+    Code, Level, NewSchema, RegisteredSchema, RegistryError,
     parsed::{comparable, kept_text},
 };
 
@@ -68,10 +68,11 @@ impl Subjects {
         }
         let next = self.versions.get(subject).and_then(|all| all.last());
         let next = next.map_or(1, |last| last.schema.version + 1);
+        let (next_id, global_id) = self.next_ids();
         let known = self.id_of_guid(guid_of_new(&schema));
         let new = RegisteredSchema {
-            id: schema.id.or(known).unwrap_or(SchemaId(self.counters.id + 1)),
-            global_id: self.counters.global_id + 1,
+            id: schema.id.or(known).unwrap_or(next_id),
+            global_id,
             subject: subject.into(),
             version: schema.version.filter(|_| schema.id.is_some()).unwrap_or(next),
             schema_type: schema.schema_type,

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use serde_json::json;
 
-use super::views;
+use super::{gather, views};
 use crate::{
     answer::{Answer, Json, Refusal},
     connect::{entries_json, masked},
@@ -19,8 +19,10 @@ pub(crate) async fn detail(State(state): State<ServerState>, Path(name): Path<St
     };
     // Offsets of a connector that cannot be read are no reason to hide the rest.
     let offsets = state.worker().offsets(&name).await.unwrap_or_default();
+    let mut connectors = vec![views::connector(&state, live)];
+    gather::gather(&state, &mut connectors).await;
     Ok(Json(json!({
-        "connector": views::connector(&state, live),
+        "connector": connectors.pop(),
         "config": masked(&state, &info.config),
         "offsets": entries_json(&offsets),
     })))

@@ -4,11 +4,13 @@ mod check;
 mod clusters;
 mod connector;
 mod events;
+mod gather;
 mod messages;
 mod overview;
 mod remote;
 mod topics;
 mod views;
+mod workers;
 
 use axum::{
     Router,
@@ -23,6 +25,7 @@ pub(crate) fn routes() -> Router<ServerState> {
     Router::new()
         .route("/api/v1/info", get(info))
         .route("/api/v1/overview", get(overview::overview))
+        .route("/api/v1/workers", get(workers::list))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/connectors/{name}", get(connector::detail))
         .route("/api/v1/check", post(check::check))

@@ -73,6 +73,7 @@ fn task(status: &TaskStatus, live: Option<&TaskSnapshot>) -> Value {
     json!({
         "id": status.id,
         "state": status.state.as_str(),
+        "worker_id": status.worker_id,
         "trace": status.trace,
         "events": live.events,
         "bytes": live.bytes,

@@ -9,14 +9,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use lattice_core::config::Config;
-use lattice_runtime::{ConnectorInfo, ConnectorStatus, InitialState, TaskStatus};
+use lattice_runtime::{ConnectorInfo, ConnectorStatus, InitialState, Place, TaskStatus};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::secrets::masked;
 use crate::{
     answer::{Answer, Json, Refusal, body},
-    console,
+    console, forward,
     paths::path_segment,
     query,
     router::wants_page,
@@ -236,10 +236,16 @@ pub(crate) async fn restart(
     State(state): State<ServerState>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Answer<Response> {
     let include_tasks = query::flag(query.as_deref(), "includeTasks");
     let only_failed = query::flag(query.as_deref(), "onlyFailed");
     let status = state.worker().restart(&name, include_tasks, only_failed).await?;
+    let path = format!(
+        "/connectors/{}/restart?includeTasks={include_tasks}&onlyFailed={only_failed}",
+        path_segment(&name)
+    );
+    forward::to_all(&state, query.as_deref(), &headers, &path).await;
     if !include_tasks && !only_failed {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -295,8 +301,25 @@ pub(crate) async fn task_status(
 pub(crate) async fn restart_task(
     State(state): State<ServerState>,
     Path((name, task)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Answer<StatusCode> {
-    state.worker().restart_task(&name, task_number(&name, &task)?).await?;
+    let id = task_number(&name, &task)?;
+    let known = state
+        .worker()
+        .status(&name)
+        .await
+        .is_ok_and(|status| status.tasks.iter().any(|task| task.id == id));
+    match state.worker().place(&name, id) {
+        Place::Elsewhere(url) if known => {
+            let path = format!("/connectors/{}/tasks/{id}/restart", path_segment(&name));
+            forward::to(&url, query.as_deref(), &headers, &path).await?;
+        }
+        Place::Nowhere if known => return Err(Refusal::rebalancing()),
+        Place::Here | Place::Elsewhere(_) | Place::Nowhere => {
+            state.worker().restart_task(&name, id).await?;
+        }
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 

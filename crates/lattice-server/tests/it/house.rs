@@ -51,6 +51,7 @@ impl House {
         let log = EmbeddedLog::open(EmbeddedOptions::new(folder.path())).unwrap();
         let registry = EmbeddedRegistry::open(log.documents()).await.unwrap();
         let worker = Worker::start(WorkerOptions {
+            membership: None,
             worker_id: "127.0.0.1:8083".to_owned(),
             log: Arc::clone(&log) as Arc<dyn Log>,
             registry: Arc::clone(&registry) as _,
