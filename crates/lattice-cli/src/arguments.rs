@@ -29,7 +29,7 @@ pub(crate) struct Global {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run the platform: connectors, topics, registry, API and console
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Create, look at and steer connectors
     #[command(subcommand)]
     Connectors(Connectors),

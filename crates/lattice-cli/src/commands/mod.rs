@@ -24,7 +24,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let global = arguments.global;
     let server = Server::new(&global)?;
     match arguments.command {
-        Command::Serve(options) => return serve::run(options).await,
+        Command::Serve(options) => return serve::run(*options).await,
         Command::Connectors(command) => connectors::run(&server, &global, command).await?,
         Command::Status { name, watch } => {
             status::run(&server, &global, name.as_deref(), watch).await?;
