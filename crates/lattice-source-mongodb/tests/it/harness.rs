@@ -18,6 +18,9 @@ use serde_json::Value as Json;
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Removed fields, updated fields as JSON, and arrays that were cut with their new sizes.
+pub(crate) type Description = (Vec<String>, Option<String>, Vec<(String, i64)>);
+
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
@@ -27,7 +30,7 @@ pub(crate) struct Seen {
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
     /// Removed, updated, truncated.
-    pub(crate) update: Option<(Vec<String>, Option<String>, Vec<(String, i64)>)>,
+    pub(crate) update: Option<Description>,
     pub(crate) source: Vec<(String, Json)>,
 }
 
@@ -147,8 +150,7 @@ impl Source {
 
     pub(crate) async fn try_open(&self) -> Result<Box<dyn SourceTask>> {
         let task = TaskConfig { connector: "c".to_owned(), task: 0, config: self.config.clone() };
-        let context =
-            TaskContext { progress: Arc::clone(&self.progress), buffer_bytes: 32 << 20 };
+        let context = TaskContext { progress: Arc::clone(&self.progress), buffer_bytes: 32 << 20 };
         self.connector.open(task, self.position.clone(), context).await
     }
 
