@@ -1,14 +1,18 @@
 //! Which collections there are.
 
 use futures_util::TryStreamExt;
-use lattice_core::{
-    Result,
-    config::ConfigIssue,
-    connector::TableInfo,
+use lattice_core::{Result, config::ConfigIssue, connector::TableInfo};
+use mongodb::{
+    bson::doc,
+    results::{CollectionSpecification, CollectionType},
 };
-use mongodb::{bson::doc, results::{CollectionSpecification, CollectionType}};
 
-use crate::{client::Deployment, config::{Scope, Settings}, error::explain, row};
+use crate::{
+    client::Deployment,
+    config::{Scope, Settings},
+    error::explain,
+    row,
+};
 
 /// A collection.
 #[derive(Debug, Clone, PartialEq, Eq)]

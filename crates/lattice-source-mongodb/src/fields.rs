@@ -71,7 +71,11 @@ fn rule(config: &Config, key: &Key, entry: &str, rename: Option<String>) -> Resu
     let mut parts = entry.trim().split('.');
     let (database, collection) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let path: Vec<String> = parts.map(str::to_owned).collect();
-    if database.is_empty() || collection.is_empty() || path.iter().any(String::is_empty) || path.is_empty() {
+    if database.is_empty()
+        || collection.is_empty()
+        || path.iter().any(String::is_empty)
+        || path.is_empty()
+    {
         let reason = format!("\"{entry}\" is not <database>.<collection>.<field>[.<field>]");
         return Err(config.invalid(key, &reason));
     }

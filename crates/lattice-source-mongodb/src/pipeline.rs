@@ -107,7 +107,11 @@ fn internal(settings: &Settings) -> Vec<Document> {
 fn pattern(list: &List) -> Document {
     let joined = format!("^(?:{})$", list.entries.join("|"));
     let pattern = doc! {"$regex": joined, "$options": "i"};
-    if list.exclude { doc! {"$not": pattern} } else { pattern }
+    if list.exclude {
+        doc! {"$not": pattern}
+    } else {
+        pattern
+    }
 }
 
 fn literal(settings: &Settings) -> Document {

@@ -87,7 +87,10 @@ impl Offset {
     pub fn to_map(&self) -> Map<String, Value> {
         let mut map = Map::new();
         let (sec, ord) = self.time.map_or((-1, -1), |time| {
-            (i64::try_from(time >> 32).unwrap_or(-1), i64::try_from(time & 0xffff_ffff).unwrap_or(-1))
+            (
+                i64::try_from(time >> 32).unwrap_or(-1),
+                i64::try_from(time & 0xffff_ffff).unwrap_or(-1),
+            )
         });
         map.insert("sec".to_owned(), sec.into());
         map.insert("ord".to_owned(), ord.into());
@@ -115,7 +118,9 @@ fn invalid(field: &str) -> Error {
 
 /// Base64 of the token's BSON, or the bare hexadecimal text that older versions of Debezium stored.
 fn token_of(text: &str) -> Result<Vec<u8>> {
-    if let Some(bytes) = STANDARD.decode(text).ok().filter(|bytes| bson::get(bytes, "_data").is_some()) {
+    if let Some(bytes) =
+        STANDARD.decode(text).ok().filter(|bytes| bson::get(bytes, "_data").is_some())
+    {
         return Ok(bytes);
     }
     let legal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -128,7 +133,8 @@ fn token_of(text: &str) -> Result<Vec<u8>> {
 }
 
 fn write_snapshot(snapshot: &SnapshotProgress) -> String {
-    let id = |id: &Option<Vec<u8>>| id.as_ref().map_or(Value::Null, |id| STANDARD.encode(id).into());
+    let id =
+        |id: &Option<Vec<u8>>| id.as_ref().map_or(Value::Null, |id| STANDARD.encode(id).into());
     let range = |range: &Range| match range.done {
         true => Value::from("done"),
         false => json!([id(&range.from), id(&range.to), id(&range.last)]),

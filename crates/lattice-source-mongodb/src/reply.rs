@@ -33,8 +33,7 @@ impl Reply {
     pub(crate) fn read(batch: RawBatch) -> Result<Self> {
         let data = Bytes::from_owner(Owner(batch));
         let bad = || Error::transient("the server's answer to a cursor is not understood");
-        let cursor =
-            bson::get(&data, "cursor").and_then(bson::Raw::as_document).ok_or_else(bad)?;
+        let cursor = bson::get(&data, "cursor").and_then(bson::Raw::as_document).ok_or_else(bad)?;
         let time = bson::get(&data, "operationTime").and_then(bson::Raw::as_timestamp);
         let mut documents = Vec::new();
         let mut token = None;
@@ -59,7 +58,6 @@ impl Reply {
 /// Where `part`, a slice of `data`, stands in it.
 pub(crate) fn place(data: &[u8], part: &[u8]) -> Option<Span> {
     let start = (part.as_ptr() as usize).checked_sub(data.as_ptr() as usize)?;
-    let span =
-        Span { start: u32::try_from(start).ok()?, len: u32::try_from(part.len()).ok()? };
+    let span = Span { start: u32::try_from(start).ok()?, len: u32::try_from(part.len()).ok()? };
     (start + part.len() <= data.len()).then_some(span)
 }

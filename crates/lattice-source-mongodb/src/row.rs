@@ -67,7 +67,8 @@ struct DocumentRow {
 /// The columns of every collection: the key, then the envelope's first members.
 #[must_use]
 pub fn columns() -> Vec<Column> {
-    let column = |name: &str, schema: Schema| Column { name: name.into(), schema: Arc::new(schema) };
+    let column =
+        |name: &str, schema: Schema| Column { name: name.into(), schema: Arc::new(schema) };
     vec![
         column("id", Schema::new(Type::String)),
         column("before", json_schema()),

@@ -7,10 +7,7 @@
 mod plan;
 mod read;
 
-use std::sync::{
-    Arc,
-    atomic::Ordering,
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use lattice_core::{
     Result,

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use lattice_core::{Error, Result, connector::TaskContext, event::SourceBatch};
 use mongodb::{
-    bson::Document,
-    error::Error as DriverError,
-    options::ReadConcern,
+    bson::Document, error::Error as DriverError, options::ReadConcern,
     raw_batch_cursor::RawBatchCursor,
 };
 use tokio::{sync::mpsc, task::JoinSet};

@@ -64,7 +64,8 @@ impl MongoTask {
                 }
                 Phase::Ready(offset) => {
                     let offset = offset.clone();
-                    let opened = stream::open(&self.deployment, &self.settings, Some(&offset)).await;
+                    let opened =
+                        stream::open(&self.deployment, &self.settings, Some(&offset)).await;
                     let cursor =
                         opened.map_err(|error| explain("resume the change stream", &error))?;
                     self.phase = self.stream(offset, cursor);

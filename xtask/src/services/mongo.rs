@@ -1,12 +1,7 @@
 //! A server that speaks MongoDB's protocol, with change streams: SecantusDB, as no MongoDB server can be
 //! had from package registries. It is a replica set of one member, named `secantus`.
 
-use std::{
-    fs,
-    net::TcpStream,
-    path::PathBuf,
-    process::Command,
-};
+use std::{fs, net::TcpStream, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result};
 

@@ -34,7 +34,8 @@ impl SourceBlock {
             self.origin = None;
             batch.info.values(table, origin, values);
             let gaps = batch.info.event_fields();
-            self.whole = !plan.envelope.pieces(plan.source_member, values, gaps, &mut self.pieces)?;
+            self.whole =
+                !plan.envelope.pieces(plan.source_member, values, gaps, &mut self.pieces)?;
             self.origin = Some(origin.clone());
             values.clear();
         }

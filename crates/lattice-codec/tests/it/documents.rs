@@ -44,8 +44,7 @@ async fn members_stand_before_source_in_json() {
         let whole: serde_json::Value = serde_json::from_slice(bytes).expect("is JSON");
         whole.get("payload").cloned().unwrap_or(whole)
     };
-    let names: Vec<String> =
-        payload(0).as_object().expect("an object").keys().cloned().collect();
+    let names: Vec<String> = payload(0).as_object().expect("an object").keys().cloned().collect();
     let expected = ["before", "after", "removedFields", "source", "op", "ts_ms", "transaction"];
     assert_eq!(names, expected);
     assert_eq!(payload(0)["after"], "{\"_id\": 7}");
@@ -61,9 +60,8 @@ async fn the_schema_has_no_version_and_the_bytes_follow_it() {
     let registry = Arc::new(Registry::default());
     let batch = documents(vec![(Op::Create, None, row(t("{}"), Value::Null))]);
     let records = encode(&registry, &config(&[]), &batch).await.unwrap();
-    let json = concat!(
-        r#"{"type":"string","connect.version":1,"connect.name":"io.debezium.data.Json"}"#
-    );
+    let json =
+        concat!(r#"{"type":"string","connect.version":1,"connect.name":"io.debezium.data.Json"}"#);
     let schema = registry.text("shop.public.t-value");
     let start = format!(
         r#"{{"type":"record","name":"Envelope","namespace":"shop.public.t","fields":[{{"name":"before","type":["null",{json}],"default":null}},{{"name":"after","type":["null",{json}],"default":null}},{{"name":"removedFields","type":["null",{{"type":"array","items":"string"}}],"default":null}},{{"name":"source","type":"#

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{
-    Damage, Raw, c_string, elements, escape::quoted, kind, length,
+    Damage, Raw, c_string, elements,
+    escape::quoted,
+    kind, length,
     number::{decimal128, double, iso_date},
     string,
 };
@@ -306,10 +308,8 @@ impl Writer<'_> {
     fn timestamp(&mut self, bits: u64) {
         let (seconds, increment) = (bits >> 32, bits & 0xffff_ffff);
         let comma = if self.style.spaced { ", " } else { "," };
-        let _ = write!(
-            self.out,
-            "{{\"$timestamp\": {{\"t\": {seconds}{comma}\"i\": {increment}}}}}"
-        );
+        let _ =
+            write!(self.out, "{{\"$timestamp\": {{\"t\": {seconds}{comma}\"i\": {increment}}}}}");
     }
 }
 

@@ -125,9 +125,8 @@ fn c_string(bytes: &[u8]) -> Result<(&[u8], &[u8]), Damage> {
 }
 
 fn size(kind: u8, bytes: &[u8]) -> Result<usize, Damage> {
-    let with = |more: usize| {
-        length(bytes)?.checked_add(more).ok_or(Damage("a length that is too large"))
-    };
+    let with =
+        |more: usize| length(bytes)?.checked_add(more).ok_or(Damage("a length that is too large"));
     Ok(match kind {
         kind::UNDEFINED | kind::NULL | kind::MAX_KEY | kind::MIN_KEY => 0,
         kind::BOOLEAN => 1,

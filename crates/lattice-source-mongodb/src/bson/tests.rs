@@ -1,8 +1,8 @@
 //! Texts that the Java driver writes, and properties of the walk through BSON.
 
 use mongodb::bson::{
-    Binary, Bson, DateTime, Decimal128, Document, JavaScriptCodeWithScope, Regex,
-    Timestamp, doc, oid::ObjectId, spec::BinarySubtype,
+    Binary, Bson, DateTime, Decimal128, Document, JavaScriptCodeWithScope, Regex, Timestamp, doc,
+    oid::ObjectId, spec::BinarySubtype,
 };
 use proptest::prelude::*;
 
@@ -161,7 +161,8 @@ fn damaged_bytes_are_an_error_and_never_a_panic() {
 
 #[test]
 fn an_id_survives_being_wrapped() {
-    for id in [Bson::Int32(7), Bson::String("x".into()), Bson::Null, Bson::Document(doc! {"a": 1})] {
+    for id in [Bson::Int32(7), Bson::String("x".into()), Bson::Null, Bson::Document(doc! {"a": 1})]
+    {
         let document = doc! {"_id": id.clone(), "more": 1}.to_vec().unwrap();
         let wrapped = wrap(get(&document, "_id").unwrap());
         assert_eq!(Document::from_reader(wrapped.as_slice()).unwrap(), doc! {"_": id});

@@ -8,14 +8,32 @@ use lattice_core::config::{
 
 /// Prefixes of keys that are refused: to pass over them would capture otherwise than asked for.
 pub const REFUSED: &[(&str, &str)] = &[
-    ("mongodb.ssl.keystore", "a Java keystore cannot be read here; put the client's certificate and key as PEM into the connection string: tls=true&tlsCertificateKeyFile=/path/client.pem"),
-    ("signal.data.collection", "incremental snapshots by signal are not there yet; remove it, and have a collection read again by snapshot.mode=always or by resetting the connector's offsets"),
-    ("provide.transaction.metadata", "transaction metadata of MongoDB are not written yet; remove it: source.lsid and source.txnNumber name the transaction"),
+    (
+        "mongodb.ssl.keystore",
+        "a Java keystore cannot be read here; put the client's certificate and key as PEM into the connection string: tls=true&tlsCertificateKeyFile=/path/client.pem",
+    ),
+    (
+        "signal.data.collection",
+        "incremental snapshots by signal are not there yet; remove it, and have a collection read again by snapshot.mode=always or by resetting the connector's offsets",
+    ),
+    (
+        "provide.transaction.metadata",
+        "transaction metadata of MongoDB are not written yet; remove it: source.lsid and source.txnNumber name the transaction",
+    ),
     ("converters", "it names Java code, which does not run here; remove it"),
     ("post.processors", "it names Java code, which does not run here; remove it"),
-    ("mongodb.connection.mode", "it was removed from Debezium; give the cluster in mongodb.connection.string"),
-    ("mongodb.connection.string.shard.params", "it was removed from Debezium; give the cluster in mongodb.connection.string"),
-    ("snapshot.mode.configuration.based.", "snapshot.mode=configuration_based is not supported; use initial, initial_only, always, no_data or when_needed"),
+    (
+        "mongodb.connection.mode",
+        "it was removed from Debezium; give the cluster in mongodb.connection.string",
+    ),
+    (
+        "mongodb.connection.string.shard.params",
+        "it was removed from Debezium; give the cluster in mongodb.connection.string",
+    ),
+    (
+        "snapshot.mode.configuration.based.",
+        "snapshot.mode=configuration_based is not supported; use initial, initial_only, always, no_data or when_needed",
+    ),
 ];
 
 /// Prefixes of keys whose rest is free.
@@ -69,7 +87,8 @@ fn check_prefix(prefix: &str) -> Option<String> {
 }
 
 fn check_uri(uri: &str) -> Option<String> {
-    let fits = uri.starts_with("mongodb://") || uri.starts_with("mongodb+srv://") || uri.starts_with("${");
+    let fits =
+        uri.starts_with("mongodb://") || uri.starts_with("mongodb+srv://") || uri.starts_with("${");
     (!fits).then(|| "it must begin with mongodb:// or mongodb+srv://".to_owned())
 }
 

@@ -175,7 +175,9 @@ impl Settings {
             },
             snapshot_filters: snapshot_filters(config)?,
             snapshot_threads: match config.get(keys::SNAPSHOT_MAX_THREADS.name) {
-                Some(_) => usize::try_from(config.number(&keys::SNAPSHOT_MAX_THREADS)?).unwrap_or(1),
+                Some(_) => {
+                    usize::try_from(config.number(&keys::SNAPSHOT_MAX_THREADS)?).unwrap_or(1)
+                }
                 None => std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4),
             },
             fetch_size: u32::try_from(config.number(&keys::SNAPSHOT_FETCH_SIZE)?)
@@ -217,7 +219,9 @@ fn refuse_unsupported(config: &Config) -> Result<()> {
     let hostnames = "mongodb.ssl.invalid.hostname.allowed";
     if config.get(hostnames).is_some_and(|value| value.trim().eq_ignore_ascii_case("true")) {
         return Err(Error::config(format!("configuration \"{hostnames}\" is not supported"))
-            .with_remedy("connect by a name that stands in the server's certificate, and remove it"));
+            .with_remedy(
+                "connect by a name that stands in the server's certificate, and remove it",
+            ));
     }
     Ok(())
 }

@@ -24,10 +24,8 @@ pub(super) async fn ranges(
     found: &Found,
     report: &TableProgress,
 ) -> Result<Vec<Range>> {
-    let collection = deployment
-        .client
-        .database(&found.database)
-        .collection::<RawDocumentBuf>(&found.collection);
+    let collection =
+        deployment.client.database(&found.database).collection::<RawDocumentBuf>(&found.collection);
     let what = || format!("plan the snapshot of {}", found.name());
     let rows = collection.estimated_document_count().await;
     let rows = rows.map_err(|error| explain(&what(), &error))?;
@@ -38,8 +36,11 @@ pub(super) async fn ranges(
         return Ok(vec![Range::default()]);
     }
     let size = i64::try_from(wanted * SAMPLES).unwrap_or(i64::MAX);
-    let stages =
-        [doc! {"$sample": {"size": size}}, doc! {"$project": {"_id": 1}}, doc! {"$sort": {"_id": 1}}];
+    let stages = [
+        doc! {"$sample": {"size": size}},
+        doc! {"$project": {"_id": 1}},
+        doc! {"$sort": {"_id": 1}},
+    ];
     let cursor = collection.aggregate(stages).with_type::<RawDocumentBuf>().await;
     let cursor = cursor.map_err(|error| explain(&what(), &error))?;
     let samples: Vec<RawDocumentBuf> =
@@ -47,8 +48,11 @@ pub(super) async fn ranges(
     let ids = samples.iter().filter_map(|sample| bson::get(sample.as_bytes(), "_id"));
     let mut ids: Vec<Vec<u8>> = ids.map(bson::wrap).collect();
     ids.dedup();
-    let cuts: Vec<Vec<u8>> =
-        ids.chunks(usize::try_from(SAMPLES).unwrap_or(1)).skip(1).filter_map(|chunk| chunk.first().cloned()).collect();
+    let cuts: Vec<Vec<u8>> = ids
+        .chunks(usize::try_from(SAMPLES).unwrap_or(1))
+        .skip(1)
+        .filter_map(|chunk| chunk.first().cloned())
+        .collect();
     let mut ranges = Vec::with_capacity(cuts.len() + 1);
     let mut from = None;
     for cut in cuts {

@@ -95,7 +95,9 @@ async fn read(
         let done = batch.is_none();
         let mut reply = match batch {
             Some(batch) => Reply::read(batch)?,
-            None => Reply { data: bytes::Bytes::new(), documents: Vec::new(), token: None, time: None },
+            None => {
+                Reply { data: bytes::Bytes::new(), documents: Vec::new(), token: None, time: None }
+            }
         };
         // A range that goes on begins with the document it has ended with.
         let id = |at: usize| {
@@ -145,4 +147,3 @@ fn bound_of(wrapped: &[u8]) -> Option<Document> {
     let id: &Bson = document.get("_")?;
     Some(doc! {"_id": id.clone()})
 }
-

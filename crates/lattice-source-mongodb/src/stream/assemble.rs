@@ -160,13 +160,7 @@ impl Assembler {
     }
 
     /// Takes one event. True: the position moved.
-    fn event(
-        &mut self,
-        bytes: &[u8],
-        span: Span,
-        base: usize,
-        draft: &mut Draft,
-    ) -> Result<bool> {
+    fn event(&mut self, bytes: &[u8], span: Span, base: usize, draft: &mut Draft) -> Result<bool> {
         let event = Event::read(bytes)?;
         if let Some((fragment, of)) = event.split.filter(|(_, of)| *of > 1) {
             if fragment == 1 {
@@ -191,7 +185,8 @@ impl Assembler {
 
     fn whole(&mut self, event: &Event<'_>, span: Span, draft: &mut Draft) -> Result<()> {
         let transaction = self.transaction(event)?;
-        if let Some(op) = op(event.operation).filter(|op| !self.settings.skipped.contains(op.as_str()))
+        if let Some(op) =
+            op(event.operation).filter(|op| !self.settings.skipped.contains(op.as_str()))
             && let Some(place) = self.captured(event.database, event.collection)
         {
             self.push(op, place, event, span, transaction.clone(), draft);

@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn fragments_become_one_event_with_the_last_token() {
         let first = doc! {"_id": {"_data": "a"}, "operationType": "update", "fullDocument": null,
-            "splitEvent": {"fragment": 1, "of": 2}};
+        "splitEvent": {"fragment": 1, "of": 2}};
         let second = doc! {"_id": {"_data": "b"}, "operationType": "update", "fullDocument": {"x": 1},
-            "splitEvent": {"fragment": 2, "of": 2}};
+        "splitEvent": {"fragment": 2, "of": 2}};
         let bytes = [first, second].map(|part| part.to_vec().unwrap());
         let whole = Document::from_reader(merged(&bytes).unwrap().as_slice()).unwrap();
         let expected =

@@ -93,7 +93,8 @@ async fn modes_decide_what_updates_have() {
         ("change_streams_update_full_with_pre_image", true, true),
     ];
     for (mode, full, before) in modes {
-        let mut source = Source::new(&format!("mode_{full}_{before}"), &[("capture.mode", mode)]).await;
+        let mut source =
+            Source::new(&format!("mode_{full}_{before}"), &[("capture.mode", mode)]).await;
         source.insert("t", doc! {"_id": 1, "v": 1}).await;
         let images = doc! {"collMod": "t", "changeStreamPreAndPostImages": {"enabled": true}};
         source.database.run_command(images).await.expect("images are on");
@@ -129,10 +130,8 @@ async fn a_document_that_is_gone_before_the_look_up_is_null_and_nothing_else_cha
 
 #[tokio::test]
 async fn lists_hold_for_snapshot_and_stream_as_whole_names() {
-    let lists = [
-        ("database.include.list", ""),
-        ("collection.include.list", "DB\\.orders,DB\\.it.ms"),
-    ];
+    let lists =
+        [("database.include.list", ""), ("collection.include.list", "DB\\.orders,DB\\.it.ms")];
     let mut source = Source::new("lists", &lists).await;
     for name in ["orders", "orders2", "xorders", "items"] {
         source.insert(name, doc! {"_id": name}).await;
@@ -177,7 +176,7 @@ async fn fields_are_left_out_and_renamed_everywhere() {
     ];
     let mut source = Source::new("fields", &rules).await;
     let document = doc! {"_id": 1, "secret": 1, "a": {"b": 1, "c": 2}, "name": "n",
-        "list": [{"x": 1}, {"x": 2}]};
+    "list": [{"x": 1}, {"x": 2}]};
     source.insert("t", document).await;
     let mut task = source.open().await;
     let seen = source.read(&mut task, 1).await;

@@ -1,10 +1,6 @@
 //! What goes wrong, and what is said then.
 
-use lattice_core::{
-    ErrorKind,
-    config::Severity,
-    connector::SourceConnector,
-};
+use lattice_core::{ErrorKind, config::Severity, connector::SourceConnector};
 use lattice_testkit::service;
 use mongodb::bson::doc;
 
@@ -17,7 +13,7 @@ async fn a_lost_position_stops_with_the_ways_out_and_each_of_them_works() {
     drop(source.stream().await);
     source.insert("t", doc! {"_id": 1}).await;
     let fail = doc! {"configureFailPoint": "failCommand", "mode": {"times": 1},
-        "data": {"failCommands": ["aggregate"], "errorCode": 286, "appName": "lattice_lost"}};
+    "data": {"failCommands": ["aggregate"], "errorCode": 286, "appName": "lattice_lost"}};
     let admin = source.client.database("admin");
     let uri = format!("{}&appName=lattice_lost", service("LATTICE_TEST_MONGO"));
     source.config.set("mongodb.connection.string", uri);
@@ -49,7 +45,8 @@ async fn a_dropped_target_of_the_stream_is_gone_past() {
     source.insert("t", doc! {"_id": 1}).await;
     source.collection("t").drop().await.expect("is dropped");
     assert_eq!(ops(&source.read(&mut task, 1).await), [("c", "1")]);
-    let said = |source: &Source| source.progress.notes().iter().any(|(_, text)| text.contains("dropped"));
+    let said =
+        |source: &Source| source.progress.notes().iter().any(|(_, text)| text.contains("dropped"));
     while !said(&source) {
         source.step(&mut task).await;
     }

@@ -147,8 +147,7 @@ impl Source {
 
     pub(crate) async fn try_open(&self) -> Result<Box<dyn SourceTask>> {
         let task = TaskConfig { connector: "c".to_owned(), task: 0, config: self.config.clone() };
-        let context =
-            TaskContext { progress: Arc::clone(&self.progress), buffer_bytes: 32 << 20 };
+        let context = TaskContext { progress: Arc::clone(&self.progress), buffer_bytes: 32 << 20 };
         self.connector.open(task, self.position.clone(), context).await
     }
 

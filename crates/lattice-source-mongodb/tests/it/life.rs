@@ -65,7 +65,8 @@ async fn a_large_collection_is_read_in_parallel_ranges_and_resumed_inside_of_the
         let mut task = source.open().await;
         for _ in 0..4 {
             seen.extend(source.step(&mut task).await);
-            let Some(text) = source.position.as_ref().and_then(|at| at.offset.get("lattice_snapshot"))
+            let Some(text) =
+                source.position.as_ref().and_then(|at| at.offset.get("lattice_snapshot"))
             else {
                 break;
             };
@@ -122,7 +123,8 @@ async fn a_restart_goes_on_behind_the_last_stored_change() {
     assert!(offset["sec"].as_i64().is_some_and(|sec| sec > 0));
     assert!(offset["resume_token"].is_string());
     let mut task = source.open().await;
-    let rest = if first.len() < 19 { source.read(&mut task, 19 - first.len()).await } else { vec![] };
+    let rest =
+        if first.len() < 19 { source.read(&mut task, 19 - first.len()).await } else { vec![] };
     let keys: Vec<String> = first.iter().chain(&rest).map(|seen| seen.id.clone()).collect();
     assert_eq!(keys, (1..20).map(|id| id.to_string()).collect::<Vec<_>>());
 }

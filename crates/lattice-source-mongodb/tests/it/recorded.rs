@@ -18,7 +18,10 @@ fn types() -> Document {
     let ms = |ms| Bson::DateTime(DateTime::from_millis(ms));
     let decimal = |text: &str| Bson::Decimal128(text.parse::<Decimal128>().expect("a decimal"));
     let text = "zür \"q\" \\ \n\t\u{1} \u{1F600} \u{2b0}\u{301}\u{2028}\u{ad} 漢 / é";
-    let regex = Regex { pattern: "a+".try_into().expect("no zero"), options: "im".try_into().expect("no zero") };
+    let regex = Regex {
+        pattern: "a+".try_into().expect("no zero"),
+        options: "im".try_into().expect("no zero"),
+    };
     let sixteen: Vec<u8> = (0..16).collect();
     doc! {
         "dbl": 1.5, "dbl2": 2.0, "big": 1e20, "small": 0.000_999, "nan": f64::NAN,
@@ -135,7 +138,12 @@ async fn the_same_operations_give_debeziums_records() {
     source.database.create_collection("t").await.expect("is made");
     let images = doc! {"collMod": "t", "changeStreamPreAndPostImages": {"enabled": true}};
     source.database.run_command(images).await.expect("images are on");
-    source.insert("t", with(1, [("from".to_owned(), "snapshot".into())].into_iter().chain(types()).collect())).await;
+    source
+        .insert(
+            "t",
+            with(1, [("from".to_owned(), "snapshot".into())].into_iter().chain(types()).collect()),
+        )
+        .await;
     let mut task = source.open().await;
     let mut seen = source.read(&mut task, 1).await;
     change(&source).await;
