@@ -28,7 +28,7 @@ const HELP: &str = "cargo x COMMAND
   deploy check              the OpenTofu modules of deploy/tofu, without AWS
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
-  parity connect|registry   record anew what the real Kafka Connect or Apicurio answers to the table of requests
+  parity NAME               record anew what the real ones give: connect, registry (answers to requests), transforms
   docs                      the API documentation of all crates, every link checked";
 
 fn main() -> ExitCode {

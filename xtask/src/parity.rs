@@ -4,6 +4,7 @@
 
 mod connect;
 mod registry;
+mod transforms;
 
 use anyhow::{Result, bail};
 
@@ -12,6 +13,7 @@ pub(crate) fn command(name: &str) -> Result<()> {
     match name {
         "connect" => connect::record(),
         "registry" => registry::record(),
-        _ => bail!("unknown program {name}: cargo x parity connect|registry"),
+        "transforms" => transforms::record(),
+        _ => bail!("unknown program {name}: cargo x parity connect|registry|transforms"),
     }
 }

@@ -105,6 +105,13 @@ fn crate_graph(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
                 "the testkit is for tests: make it a dev-dependency",
             );
         }
+        if name == "lattice-transform" {
+            refuse(
+                &|d| d.starts_with("lattice-") && d != "lattice-core",
+                "transformations know only lattice-core",
+            );
+            refuse(&|d| d == "tokio", "transformations do no I/O");
+        }
         if matches!(name.as_str(), "lattice-codec" | "lattice-registry" | "lattice-log") {
             refuse(
                 &|d| matches!(d, "lattice-runtime" | "lattice-server" | "lattice-cli"),

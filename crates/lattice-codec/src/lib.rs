@@ -27,7 +27,7 @@ mod text;
 mod writer;
 
 pub use classes::{ConverterClass, converters};
-pub use decoder::{Decoded, Decoder, FetchedRecords};
+pub use decoder::{DecodeError, Decoded, Decoder, FetchedRecords};
 pub use encoder::{EncodeError, Encoder};
 pub use keys::keys;
 pub use naming::{Adjustment, TopicNames};

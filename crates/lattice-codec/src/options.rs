@@ -194,6 +194,8 @@ pub struct EncoderOptions {
     pub transactions: bool,
     /// The headers that every row's records carry.
     pub context: Vec<(&'static str, String)>,
+    /// The same as texts, before the headers' converter.
+    pub context_texts: Vec<(&'static str, String)>,
     /// The form of a message's content.
     pub message: MessageForm,
 }
@@ -222,16 +224,18 @@ impl EncoderOptions {
         let header = ConverterConfig::parse("header", config)?;
         // Only so that a wrong option is told with the others.
         registry_of(config)?;
-        let context = if config.boolean(&keys::CONTEXT_HEADERS)? {
+        let context_texts = if config.boolean(&keys::CONTEXT_HEADERS)? {
             vec![
-                ("__debezium.context.connectorLogicalName", header_text(header, topics.prefix())),
-                ("__debezium.context.taskId", header_text(header, &task.to_string())),
-                ("__debezium.context.connectorName", header_text(header, connector)),
-                ("__debezium.context.runId", header_text(header, &run_id())),
+                ("__debezium.context.connectorLogicalName", topics.prefix().to_owned()),
+                ("__debezium.context.taskId", task.to_string()),
+                ("__debezium.context.connectorName", connector.to_owned()),
+                ("__debezium.context.runId", run_id()),
             ]
         } else {
             Vec::new()
         };
+        let written = |(name, text): &(&'static str, String)| (*name, header_text(header, text));
+        let context = context_texts.iter().map(written).collect();
         let avro = [key, value].iter().any(|one| matches!(one, ConverterConfig::Avro { .. }));
         let adjustment = |key: &lattice_core::config::Key| {
             let given = Adjustment::parse(key.name, config.text(key).unwrap_or("none"))?;
@@ -248,6 +252,7 @@ impl EncoderOptions {
             placeholder: placeholder(config)?,
             transactions: config.boolean(&keys::TRANSACTIONS)?,
             context,
+            context_texts,
             message: match config.get("binary.handling.mode").map(str::trim) {
                 Some("base64") => MessageForm::Base64,
                 Some("base64-url-safe") => MessageForm::Base64Url,

@@ -326,7 +326,8 @@ pub enum NoticeKind {
     Transaction,
 }
 
-/// Where a record stood: topic (index into [`EventBatch::topics`]), partition, offset.
+/// Where a record stood: topic (index into [`EventBatch::topics`]), partition, offset. Its row goes to
+/// the table of [`EventBatch::target`], which is of another topic when a transformation changed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coordinate {
     /// Index into [`EventBatch::topics`].
@@ -359,4 +360,13 @@ pub struct EventBatch {
     /// For events whose `before` is a record key: the table of the key's columns. As many as
     /// `events`; `None`: `before` is an ordinary row.
     pub keys: Vec<Option<Arc<TableSchema>>>,
+}
+
+impl EventBatch {
+    /// The topic (index into `topics`) whose table an event belongs to; `None`: of a table that
+    /// the batch does not have.
+    #[must_use]
+    pub fn target(&self, event: &ChangeEvent) -> Option<u32> {
+        self.tables.get(event.table as usize).map(|(topic, _)| *topic)
+    }
 }

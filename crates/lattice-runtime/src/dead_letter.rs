@@ -4,6 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
+use lattice_codec::EncodeError;
 use lattice_core::{
     config::Config,
     error::{Error, ErrorKind, Result},
@@ -131,10 +132,9 @@ pub(crate) fn write_change(
     connector: &str,
     task: u32,
     batch: &SourceBatch,
-    event: usize,
-    error: &Error,
+    failed: &EncodeError,
 ) {
-    let Some(change) = batch.events.get(event) else { return };
+    let Some(change) = batch.events.get(failed.event) else { return };
     let table = batch.tables.get(change.table as usize);
     let table = table.map(|table| table.id.to_string()).unwrap_or_default();
     let mut headers = context_headers(&Context {
@@ -143,9 +143,9 @@ pub(crate) fn write_change(
         offset: -1,
         connector,
         task,
-        stage: "VALUE_CONVERTER",
-        class: "lattice.codec.Encoder",
-        error,
+        stage: if failed.transform.is_some() { "TRANSFORMATION" } else { "VALUE_CONVERTER" },
+        class: failed.transform.unwrap_or("lattice.codec.Encoder"),
+        error: &failed.error,
     });
     let text = |name: &str, value: String| (name.to_owned(), Some(value.into_bytes()));
     headers.push(text("lattice.table", table));

@@ -141,8 +141,8 @@ pub(crate) const TOPICS_REGEX: Key = common(
 pub(crate) const TRANSFORMS: Key = Key::new(
     "transforms",
     KeyType::List,
-    "Aliases of the transformations, in order. This version has none, save that sinks accept \
-     io.debezium.transforms.ExtractNewRecordState without effect, since they read envelopes.",
+    "Aliases of the transformations, in order; docs/transforms.md lists the classes. Sinks read envelopes \
+     themselves and need no io.debezium.transforms.ExtractNewRecordState.",
 )
 .default("")
 .group("Transforms")

@@ -10,16 +10,15 @@ use lattice_core::{
 
 use crate::model::{ConnectorKind, PluginClass};
 
-/// A transformation that sinks may leave out, since they read envelopes themselves.
-pub(crate) const UNWRAP: &str = "io.debezium.transforms.ExtractNewRecordState";
-
 /// What configurations may name besides connectors, in Kafka Connect's order.
 pub(crate) fn others() -> Vec<PluginClass> {
     let of = |kind: &'static str| move |class: &'static str| PluginClass { class, kind };
     let converters = lattice_codec::converters();
     let records = converters.iter().filter(|one| one.records).map(|one| one.class);
     let headers = converters.iter().filter(|one| one.headers).map(|one| one.class);
-    let mut all = vec![PluginClass { class: UNWRAP, kind: "transformation" }];
+    let mut all: Vec<PluginClass> =
+        lattice_transform::transforms().map(|one| of("transformation")(one.class)).collect();
+    all.extend(lattice_transform::predicates().map(|one| of("predicate")(one.class)));
     all.extend(records.map(of("converter")));
     all.extend(headers.map(of("header_converter")));
     all
@@ -31,8 +30,11 @@ pub(crate) fn options_of(name: &str) -> Option<Vec<&'static Key>> {
         let simple = class.rsplit('.').next().unwrap_or(class);
         name == class || name == simple || simple.strip_suffix("Converter") == Some(name)
     };
-    if called(UNWRAP) {
-        return Some(Vec::new());
+    if let Ok(found) = lattice_transform::find_transform(name) {
+        return Some(found.keys.iter().collect());
+    }
+    if let Ok(found) = lattice_transform::find_predicate(name) {
+        return Some(found.keys.iter().collect());
     }
     let found = lattice_codec::converters().iter().find(|one| called(one.class))?;
     Some(found.keys.iter().flat_map(|table| table.iter()).collect())

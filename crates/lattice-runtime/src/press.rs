@@ -42,8 +42,7 @@ impl Press {
                 &self.connector,
                 self.report.id,
                 batch,
-                failed.event,
-                &failed.error,
+                &failed,
             );
             from = failed.event + 1;
         }

@@ -23,6 +23,8 @@ use crate::{
 pub(crate) enum Stage {
     /// The record's bytes are not what the converter reads.
     Decode,
+    /// A transformation of this class cannot treat the record.
+    Transform(&'static str),
     /// The target refused the row.
     Write,
 }
@@ -109,9 +111,13 @@ impl Salvage {
                 task: self.report.id,
                 stage: match stage {
                     Stage::Decode => "VALUE_CONVERTER",
+                    Stage::Transform(_) => "TRANSFORMATION",
                     Stage::Write => "TASK_PUT",
                 },
-                class: self.class,
+                class: match stage {
+                    Stage::Transform(class) => class,
+                    Stage::Decode | Stage::Write => self.class,
+                },
                 error: &rejected.error,
             }));
         }

@@ -6,12 +6,13 @@ use std::{
     time::Instant,
 };
 
-use lattice_codec::{Decoder, DecoderOptions};
+use lattice_codec::{DecodeError, Decoder, DecoderOptions};
 use lattice_core::{
     connector::{Rejected, SinkConnector, SinkTask, TaskContext, WriteStatus},
     error::{Error, Result},
 };
 use lattice_log::TopicPartition;
+use lattice_transform::Chain;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -32,7 +33,12 @@ const AHEAD: usize = 16;
 /// Runs until the task is told to end, or an error.
 pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<()> {
     let config = &run.config.config;
-    let decoder = Decoder::new(DecoderOptions::from_config(config)?, run.shared.registry(config)?);
+    let chain = match lattice_transform::is_plain_unwrap(config) {
+        true => Chain::default(),
+        false => Chain::from_config(config)?,
+    };
+    let decoder = Decoder::new(DecoderOptions::from_config(config)?, run.shared.registry(config)?)
+        .with_transforms(chain);
     let mut feed = Feed::new(run, decoder)?;
     let tolerance = Tolerance::from_config(config)?;
     let context = TaskContext {
@@ -67,6 +73,9 @@ pub(crate) async fn run(run: &TaskRun, connector: &dyn SinkConnector) -> Result<
     }
     outcome.and(last)
 }
+
+/// Records that give no event, and the class of the transformation that could not treat them.
+type Undecodable = Vec<(Rejected, Option<&'static str>)>;
 
 /// Between feed and sink.
 struct Delivery<'a> {
@@ -129,10 +138,13 @@ impl Delivery<'_> {
         let Fed { decoded, next, bytes, permit } = fed;
         // From here on the sink counts these bytes itself.
         drop(permit);
-        let undecodable: Vec<Rejected> = decoded
+        let undecodable: Undecodable = decoded
             .errors
             .into_iter()
-            .map(|(topic, partition, offset, error)| Rejected { topic, partition, offset, error })
+            .map(|refused| {
+                let DecodeError { topic, partition, offset, error, transform } = refused;
+                (Rejected { topic, partition, offset, error }, transform)
+            })
             .collect();
         let events = decoded.batch.events.len() as u64;
         if let Some(event) = decoded.batch.events.last() {
@@ -179,17 +191,21 @@ impl Delivery<'_> {
     async fn refuse_undecodable(
         &mut self,
         task: &mut dyn SinkTask,
-        undecodable: Vec<Rejected>,
+        undecodable: Undecodable,
     ) -> Result<()> {
-        if self.salvage.takes(&undecodable) {
-            self.salvage.keep(&undecodable, Stage::Decode).await?;
+        let takes = |(record, _): &(Rejected, _)| self.salvage.takes(std::slice::from_ref(record));
+        if undecodable.iter().all(takes) {
+            for (record, transform) in &undecodable {
+                let stage = transform.map_or(Stage::Decode, Stage::Transform);
+                self.salvage.keep(std::slice::from_ref(record), stage).await?;
+            }
             if self.held == 0 {
                 self.settle(Vec::new()).await?;
             }
             return Ok(());
         }
         let mut rejected = if self.held > 0 { task.flush().await? } else { Vec::new() };
-        rejected.extend(undecodable);
+        rejected.extend(undecodable.into_iter().map(|(record, _)| record));
         self.settle(rejected).await
     }
 

@@ -10,6 +10,7 @@ use lattice_core::{
     event::SourceBatch,
     position::Position,
 };
+use lattice_transform::Chain;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -36,7 +37,8 @@ pub(crate) async fn run(run: &TaskRun, connector: &dyn SourceConnector) -> Resul
     }
     let options =
         EncoderOptions::from_config(&run.config.connector, run.config.task, &run.config.config)?;
-    let encoder = Encoder::new(options, run.shared.registry(&run.config.config)?);
+    let encoder = Encoder::new(options, run.shared.registry(&run.config.config)?)
+        .with_transforms(Chain::from_config(&run.config.config)?);
     let context = TaskContext {
         progress: Arc::clone(&run.report.progress),
         buffer_bytes: run.shared.config.task_bytes,

@@ -10,7 +10,7 @@ use crate::{
     creation, exactly_once, keys,
     model::{ConfigInfo, ConfigValue, Definition, Validation},
     overrides,
-    plugins::{Plugin, UNWRAP},
+    plugins::Plugin,
     worker::Shared,
 };
 
@@ -129,37 +129,28 @@ pub(crate) fn full_match(pattern: &str) -> Result<regex::Regex, regex::Error> {
 }
 
 fn check_transforms(plugin: &Plugin, config: &Config) -> Vec<ConfigIssue> {
-    let is_sink = matches!(plugin, Plugin::Sink(_));
-    let aliases = config.list(&keys::TRANSFORMS);
-    let twice = (1..aliases.len()).find(|place| aliases[..*place].contains(&aliases[*place]));
-    if let Some(place) = twice {
-        let message = format!("alias \"{}\" is given twice", aliases[place]);
-        return vec![ConfigIssue::error("transforms", message).remedy("name each once")];
+    let mut issues = lattice_transform::check(config);
+    if matches!(plugin, Plugin::Sink(_)) && lattice_transform::is_plain_unwrap(config) {
+        let message = "has no effect: the sink reads envelopes itself";
+        issues.push(ConfigIssue::warning(keys::TRANSFORMS.name, message));
     }
-    let predicates = config.list(&keys::PREDICATES).into_iter().map(|alias| {
-        let message = "predicates are not supported by this version";
-        ConfigIssue::error(format!("predicates.{alias}.type"), message)
-            .remedy(&format!("remove \"{alias}\" from \"predicates\""))
-    });
-    let predicates: Vec<_> = predicates.collect();
-    aliases
-        .iter()
-        .map(|alias| {
-            let name = format!("transforms.{alias}.type");
-            let class = config.get(&name).unwrap_or_default();
-            if class == UNWRAP && is_sink {
-                let message = "has no effect: the sink reads envelopes itself";
-                return ConfigIssue::warning(name, message);
-            }
-            let message = match class {
-                "" => format!("transformation \"{alias}\" has no type"),
-                class => format!("transformation {class} is not supported by this version"),
-            };
-            ConfigIssue::error(name, message)
-                .remedy(&format!("remove \"{alias}\" from \"transforms\""))
-        })
-        .chain(predicates)
-        .collect()
+    issues
+}
+
+/// The keys of transformations and predicates, as they stand in the configuration.
+fn placed_definitions(config: &Config) -> Vec<Definition> {
+    let of_alias = |placed: lattice_transform::Placed| {
+        let what = if placed.predicate { "Predicates" } else { "Transforms" };
+        let group = format!("{what}: {}", placed.alias);
+        let mut definitions = definitions(&placed.keys);
+        for (order, definition) in (1..).zip(&mut definitions) {
+            definition.name.insert_str(0, &placed.prefix);
+            definition.group.clone_from(&group);
+            definition.order_in_group = order;
+        }
+        definitions
+    };
+    lattice_transform::placed_keys(config).into_iter().flat_map(of_alias).collect()
 }
 
 /// The answer of `PUT …/config/validate`.
@@ -173,9 +164,11 @@ pub(crate) async fn validate(
     let null = "Null value can not be supplied as the configuration value.";
     issues.extend(nulls.iter().map(|key| ConfigIssue::error(key, null).remedy("leave it out")));
     let keys = keys_of(plugin);
+    let placed = placed_definitions(raw);
     let mut configs = Vec::new();
     for issue in &issues {
-        let defined = keys.iter().any(|key| key.name == issue.key);
+        let defined = keys.iter().any(|key| key.name == issue.key)
+            || placed.iter().any(|definition| definition.name == issue.key);
         let listed = configs.iter().any(|info: &ConfigInfo| info.value.name == issue.key);
         if !defined && !listed {
             configs.push(ConfigInfo {
@@ -191,6 +184,11 @@ pub(crate) async fn validate(
         let shown = if secret && given.is_some() { Some(HIDDEN) } else { given };
         let mut value = value_of(&definition.name, shown, &issues);
         value.recommended_values = key.map(|key| recommended(key)).unwrap_or_default();
+        configs.push(ConfigInfo { definition: Some(definition), value });
+    }
+    for definition in placed {
+        let given = raw.get(&definition.name).or(definition.default_value.as_deref());
+        let value = value_of(&definition.name, given, &issues);
         configs.push(ConfigInfo { definition: Some(definition), value });
     }
     let mut groups: Vec<String> = Vec::new();

@@ -104,6 +104,11 @@ impl Writer {
         let context = Arc::clone(&self.context);
         let mut slots = Vec::with_capacity(batch.topics.len());
         for (topic, needs) in batch.topics.iter().zip(needs(batch)) {
+            // Transformed records went to another topic's table.
+            if needs.ranges.is_empty() {
+                slots.push(usize::MAX);
+                continue;
+            }
             let slot = match self.by_topic.get(topic) {
                 Some(slot) => *slot,
                 None => {
@@ -129,8 +134,8 @@ impl Writer {
     /// Takes the events of a batch; `slots`: what [`Writer::prepare`] gave for it. Only CPU.
     pub(crate) fn take(&mut self, batch: &EventBatch, slots: &[usize]) {
         let mut values = Vec::new();
-        for (at, coordinate) in batch.coordinates.iter().enumerate() {
-            let slot = slots.get(coordinate.topic as usize);
+        for (at, event) in batch.events.iter().enumerate() {
+            let slot = batch.target(event).and_then(|topic| slots.get(topic as usize));
             if let Some(table) = slot.and_then(|slot| self.tables.get_mut(*slot)) {
                 table.take(batch, at, &mut values);
             }
@@ -157,7 +162,8 @@ fn needs(batch: &EventBatch) -> Vec<Needs<'_>> {
     let mut all: Vec<Needs<'_>> = batch.topics.iter().map(|_| Needs::default()).collect();
     let mut rows = vec![false; batch.tables.len()];
     for (at, (event, coordinate)) in batch.events.iter().zip(&batch.coordinates).enumerate() {
-        let Some(needs) = all.get_mut(coordinate.topic as usize) else { continue };
+        let target = batch.target(event).and_then(|topic| all.get_mut(topic as usize));
+        let Some(needs) = target else { continue };
         needs.enveloped |= event.origin.lsn.is_some();
         needs.note(coordinate.partition, coordinate.offset);
         let key = match event.op {

@@ -74,7 +74,7 @@ rootLogger.appenderRefs=stdout
 rootLogger.appenderRef.stdout.ref=STDOUT
 ";
 
-fn home() -> PathBuf {
+pub(crate) fn home() -> PathBuf {
     place::cache().join("kafka-connect-4.4.0")
 }
 

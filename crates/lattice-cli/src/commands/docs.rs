@@ -20,7 +20,30 @@ pub(super) fn write(folder: &Path) -> Result<()> {
     let path = folder.join("converters.md");
     let mut text = String::from("# Converters and events\n\nKeys that every connector takes.\n");
     table(&mut text, &lattice_codec::keys().iter().collect::<Vec<_>>());
-    fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    let path = folder.join("transforms.md");
+    fs::write(&path, transforms()).with_context(|| format!("write {}", path.display()))
+}
+
+fn transforms() -> String {
+    let mut text = String::from(
+        "# Transformations and predicates\n\nKeys stand behind `transforms.<alias>.` or `predicates.<alias>.`. \
+         A transformation also has `type`, `predicate` and `negate`, a predicate `type`.\n",
+    );
+    let mut section = |class: &str, doc: &str, keys: &[Key]| {
+        // Writing to a String cannot fail.
+        write!(text, "\n## {class}\n\n{doc}\n").ok();
+        if !keys.is_empty() {
+            table(&mut text, &keys.iter().collect::<Vec<_>>());
+        }
+    };
+    for class in lattice_transform::transforms() {
+        section(class.class, class.doc, class.keys);
+    }
+    for class in lattice_transform::predicates() {
+        section(class.class, class.doc, class.keys);
+    }
+    text
 }
 
 fn page(descriptor: &Descriptor) -> String {

@@ -172,7 +172,7 @@ fn the_reference_pages_say_what_the_key_tables_say() {
     let output = lattice(&["docs", &folder.path().display().to_string()]);
     assert!(output.status.success(), "{}", text(&output));
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config");
-    for name in ["postgres.md", "clickhouse.md", "converters.md"] {
+    for name in ["postgres.md", "clickhouse.md", "converters.md", "transforms.md"] {
         let made = std::fs::read_to_string(folder.path().join(name)).expect("a page");
         let page = std::fs::read_to_string(format!("{kept}/{name}")).expect("a kept page");
         assert!(made == page, "docs/config/{name} is old: run lattice docs docs/config");

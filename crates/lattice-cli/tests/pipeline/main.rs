@@ -9,6 +9,7 @@ mod metrics;
 mod pairs;
 mod registries;
 mod sql;
+mod transforms;
 mod workers;
 
 use std::time::Duration;

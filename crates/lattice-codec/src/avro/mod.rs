@@ -10,4 +10,4 @@ pub(crate) use connect::connect_schema;
 pub(crate) use hops::Hops;
 pub(crate) use read::{Damage, Input, Reader};
 pub(crate) use schema::{Meta, avro_text};
-pub(crate) use write::{Node, Nulls};
+pub(crate) use write::{Node, Nulls, write_bytes, write_long};

@@ -221,7 +221,7 @@ fn block<T>(
     Ok(())
 }
 
-fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     write_length(bytes.len(), out);
     out.extend_from_slice(bytes);
 }

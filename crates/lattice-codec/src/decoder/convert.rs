@@ -65,6 +65,15 @@ impl Tables {
         self.latest.get(topic).cloned()
     }
 
+    pub(super) fn set_latest(&mut self, topic: &Arc<str>, table: &Arc<TableSchema>) {
+        match self.latest.get_mut(topic) {
+            Some(latest) => *latest = Arc::clone(table),
+            None => {
+                self.latest.insert(Arc::clone(topic), Arc::clone(table));
+            }
+        }
+    }
+
     pub(super) fn avro_row(
         &mut self,
         topic: &Arc<str>,

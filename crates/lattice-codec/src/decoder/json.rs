@@ -209,15 +209,26 @@ fn split<'a>(
         return Ok((None, span));
     }
     let bytes = span.of(source.data);
-    let wrapped: Wrapped<'a> = serde_json::from_slice(bytes).map_err(|error| {
-        Error::data(format!("the {side} is not JSON of exactly \"schema\" and \"payload\""))
-            .with_remedy(format!(
-                "set \"{side}.converter.schemas.enable\": \"false\" if the topic is plain JSON"
-            ))
-            .with_source(error)
-    })?;
+    let wrapped: Wrapped<'a> =
+        serde_json::from_slice(bytes).map_err(|error| not_wrapped(side, error))?;
     let payload = part_of(source.data, wrapped.payload);
     Ok(((wrapped.schema.get() != "null").then(|| wrapped.schema.get()), payload))
+}
+
+/// Schema text, if there is one, and payload text of a record with schemas.
+pub(super) fn split_parts<'a>(bytes: &'a [u8], side: &str) -> Result<(Option<&'a str>, &'a str)> {
+    let wrapped: Wrapped<'a> =
+        serde_json::from_slice(bytes).map_err(|error| not_wrapped(side, error))?;
+    let schema = wrapped.schema.get();
+    Ok(((schema != "null").then_some(schema), wrapped.payload.get()))
+}
+
+fn not_wrapped(side: &str, error: serde_json::Error) -> Error {
+    Error::data(format!("the {side} is not JSON of exactly \"schema\" and \"payload\""))
+        .with_remedy(format!(
+            "set \"{side}.converter.schemas.enable\": \"false\" if the topic is plain JSON"
+        ))
+        .with_source(error)
 }
 
 /// Where a raw value stands in the buffer that it borrows from.

@@ -3,7 +3,9 @@
 mod avro;
 mod convert;
 mod json;
+mod laid;
 mod row;
+mod transformed;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,10 +16,12 @@ use lattice_core::{
 };
 use lattice_log::RecordIndex;
 use lattice_registry::{SchemaId, SchemaRegistry, avro::Schema};
+use lattice_transform::Chain;
 
 use crate::options::{ConverterConfig, DecoderOptions};
 use avro::AvroPlan;
 use convert::Part;
+use transformed::{Forms, Transformer, Whole};
 
 /// The records of one stored batch.
 #[derive(Debug, Clone)]
@@ -37,8 +41,23 @@ pub struct FetchedRecords {
 pub struct Decoded {
     /// The events.
     pub batch: EventBatch,
-    /// Records that cannot be read: topic, partition, offset and why.
-    pub errors: Vec<(Arc<str>, i32, i64, Error)>,
+    /// Records that cannot be read or transformed.
+    pub errors: Vec<DecodeError>,
+}
+
+/// A record that gives no event.
+#[derive(Debug)]
+pub struct DecodeError {
+    /// Topic.
+    pub topic: Arc<str>,
+    /// Partition.
+    pub partition: i32,
+    /// Offset.
+    pub offset: i64,
+    /// Why: kind `Data` or `Schema`.
+    pub error: Error,
+    /// The class of the transformation that could not treat it; `None`: it is the converter.
+    pub transform: Option<&'static str>,
 }
 
 /// Turns records into event batches. Rows stay in the records' bytes.
@@ -49,6 +68,8 @@ pub struct Decoder {
     /// The last that a key and a value had: most records have the same as the one before.
     recent: [Option<(i32, Arc<AvroPlan>)>; 2],
     tables: convert::Tables,
+    /// With transformations, records go another way.
+    transformer: Option<Transformer>,
 }
 
 /// What the record before was: nearly every one is of the same topic and schemas, and then all
@@ -90,7 +111,21 @@ impl Decoder {
     #[must_use]
     pub fn new(options: DecoderOptions, registry: Arc<dyn SchemaRegistry>) -> Self {
         let tables = convert::Tables::new(options.placeholder.clone());
-        Self { options, registry, schemas: HashMap::new(), recent: [None, None], tables }
+        Self {
+            options,
+            registry,
+            schemas: HashMap::new(),
+            recent: [None, None],
+            tables,
+            transformer: None,
+        }
+    }
+
+    /// The same, with transformations between records and events.
+    #[must_use]
+    pub fn with_transforms(mut self, chain: Chain) -> Self {
+        self.transformer = (!chain.is_empty()).then(|| Transformer::new(chain));
+        self
     }
 
     /// Decodes. A record that cannot be read is an entry in `errors` and keeps no other from
@@ -99,6 +134,10 @@ impl Decoder {
     /// Errors: `Transient` and `Auth` when the registry does not answer.
     pub async fn decode(&mut self, records: Vec<FetchedRecords>) -> Result<Decoded> {
         let unknown = self.fetch_schemas(&records).await?;
+        if let Some(transformer) = &mut self.transformer {
+            let forms = Forms { key: self.options.key, value: self.options.value };
+            return transform(transformer, &records, &forms, &mut self.tables);
+        }
         let data = joined(&records)?;
         let mut out = Collector::default();
         let count = records.iter().map(|fetched| fetched.records.len()).sum();
@@ -134,7 +173,7 @@ impl Decoder {
                         out.event(coordinate, event);
                         like = value.and_then(|_| self.like(&out, key.map(|key| key.of(&data))));
                     }
-                    Err(error) => out.error(fetched, record.offset, error),
+                    Err(error) => out.error(fetched, record.offset, error, None),
                 }
             }
             base += u32::try_from(fetched.data.len()).unwrap_or(0); // `joined` has checked the sum
@@ -157,7 +196,11 @@ impl Decoder {
                     let id = span.and_then(|span| schema_id(span.of(&fetched.data)));
                     let Some((id, _)) = id.filter(|(id, _)| *last != Some(*id)) else { continue };
                     *last = Some(id);
-                    if !self.schemas.contains_key(&id) && !wanted.contains(&id) {
+                    let known = match &self.transformer {
+                        Some(transformer) => transformer.wholes.contains_key(&id),
+                        None => self.schemas.contains_key(&id),
+                    };
+                    if !known && !wanted.contains(&id) {
                         wanted.push(id);
                     }
                 }
@@ -166,8 +209,13 @@ impl Decoder {
         let mut unknown = HashMap::new();
         for id in wanted {
             match self.fetch_schema(id).await {
-                Ok(plan) => {
-                    self.schemas.insert(id, Arc::new(plan));
+                Ok(Fetched::Plan(plan)) => {
+                    self.schemas.insert(id, Arc::new(*plan));
+                }
+                Ok(Fetched::Whole(whole)) => {
+                    if let Some(transformer) = &mut self.transformer {
+                        transformer.wholes.insert(id, Arc::new(*whole));
+                    }
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::Transient | ErrorKind::Auth) => {
                     return Err(error);
@@ -180,12 +228,16 @@ impl Decoder {
         Ok(unknown)
     }
 
-    async fn fetch_schema(&self, id: i32) -> Result<AvroPlan> {
+    async fn fetch_schema(&self, id: i32) -> Result<Fetched> {
         let text = self.registry.schema(SchemaId(id)).await?;
         let schema = Schema::parse(&text)
             .map_err(|error| Error::schema(format!("parse schema {id}")).with_source(error))?;
-        AvroPlan::compile(&schema, &self.options.placeholder)
-            .map_err(|damage| Error::schema(format!("use schema {id}: {}", damage.reason())))
+        let made = match &self.transformer {
+            Some(_) => Whole::compile(&schema).map(|whole| Fetched::Whole(Box::new(whole))),
+            None => AvroPlan::compile(&schema, &self.options.placeholder)
+                .map(|plan| Fetched::Plan(Box::new(plan))),
+        };
+        made.map_err(|damage| Error::schema(format!("use schema {id}: {}", damage.reason())))
     }
 
     fn record(
@@ -331,6 +383,44 @@ impl Like {
     }
 }
 
+/// A schema from the registry, compiled for the way that records go.
+enum Fetched {
+    Plan(Box<AvroPlan>),
+    Whole(Box<Whole>),
+}
+
+/// Decodes through transformations.
+fn transform(
+    transformer: &mut Transformer,
+    records: &[FetchedRecords],
+    forms: &Forms,
+    tables: &mut convert::Tables,
+) -> Result<Decoded> {
+    let mut out = Collector::default();
+    let mut data = Vec::new();
+    for fetched in records {
+        let topic = out.topic(&fetched.topic);
+        for index in &fetched.records {
+            let coordinate = Coordinate {
+                topic,
+                partition: fetched.partition,
+                offset: index.offset,
+                timestamp_ms: index.timestamp_ms,
+            };
+            match transformer.record(fetched, index, forms, (tables, &mut data)) {
+                Ok(Some(routed)) => {
+                    let topic = out.topic(&routed.topic);
+                    out.event_of(coordinate, topic, routed.event);
+                }
+                Ok(None) => {}
+                Err(failed) => out.error(fetched, index.offset, failed.error, failed.transform),
+            }
+        }
+    }
+    out.decoded.batch.data = data.into();
+    Ok(out.decoded)
+}
+
 /// A record's key.
 struct Key {
     table: Arc<TableSchema>,
@@ -430,7 +520,12 @@ impl Collector {
     }
 
     fn event(&mut self, coordinate: Coordinate, event: Event) {
-        let table = self.table(coordinate.topic, &event.table);
+        self.event_of(coordinate, coordinate.topic, event);
+    }
+
+    /// An event whose table is of another topic than its record.
+    fn event_of(&mut self, coordinate: Coordinate, topic: u32, event: Event) {
+        let table = self.table(topic, &event.table);
         let batch = &mut self.decoded.batch;
         batch.events.push(ChangeEvent {
             op: event.op,
@@ -443,13 +538,22 @@ impl Collector {
         batch.keys.push(event.key);
     }
 
-    fn error(&mut self, fetched: &FetchedRecords, offset: i64, cause: Error) {
+    fn error(
+        &mut self,
+        fetched: &FetchedRecords,
+        offset: i64,
+        cause: Error,
+        transform: Option<&'static str>,
+    ) {
         let (topic, partition) = (&fetched.topic, fetched.partition);
-        let message = format!("decode record {topic}-{partition}@{offset}");
+        let what = if transform.is_some() { "transform" } else { "decode" };
+        let message = format!("{what} record {topic}-{partition}@{offset}");
         let mut error = Error::new(cause.kind(), message);
         if let Some(remedy) = cause.remedy() {
             error = error.with_remedy(remedy.to_owned());
         }
-        self.decoded.errors.push((Arc::clone(topic), partition, offset, error.with_source(cause)));
+        let error = error.with_source(cause);
+        let topic = Arc::clone(topic);
+        self.decoded.errors.push(DecodeError { topic, partition, offset, error, transform });
     }
 }

@@ -3,6 +3,8 @@
 mod plan;
 mod rows;
 mod source;
+mod staged;
+mod unfolded;
 
 use std::{
     collections::HashMap,
@@ -17,6 +19,7 @@ use lattice_core::{
     value::Value,
 };
 use lattice_registry::SchemaRegistry;
+use lattice_transform::Chain;
 
 use crate::{
     options::EncoderOptions,
@@ -25,6 +28,7 @@ use crate::{
 use plan::{Messages, NoticePlan, TablePlan};
 use rows::{Clock, Rows, Transactions};
 use source::SourceBlock;
+use staged::Staging;
 
 /// An event that could not be encoded. One may go on from the next.
 #[derive(Debug)]
@@ -33,6 +37,14 @@ pub struct EncodeError {
     pub event: usize,
     /// Why: kind `Data`, or `Fatal` for an event of a table that was not prepared.
     pub error: Error,
+    /// The class of the transformation that could not treat it; `None`: it is the converter.
+    pub transform: Option<&'static str>,
+}
+
+impl EncodeError {
+    fn converter(event: usize, error: Error) -> Self {
+        Self { event, error, transform: None }
+    }
 }
 
 /// Turns a source's batches into records: [`Encoder::prepare`] for what needs the registry, then
@@ -47,6 +59,8 @@ pub struct Encoder {
     notices: Vec<NoticePlan>,
     transactions: Transactions,
     scratch: Scratch,
+    /// With transformations, records go another way.
+    staging: Option<Staging>,
 }
 
 /// Buffers that are used again for every record.
@@ -98,13 +112,27 @@ impl Encoder {
             notices: Vec::new(),
             transactions: Transactions::default(),
             scratch: Scratch::default(),
+            staging: None,
         }
+    }
+
+    /// The same, with transformations between events and converters.
+    #[must_use]
+    pub fn with_transforms(mut self, chain: Chain) -> Self {
+        self.staging = (!chain.is_empty()).then(|| Staging::new(chain));
+        self
     }
 
     /// Makes and registers the schemas of tables that were not seen before.
     ///
+    /// With transformations, they are applied here, since what they give decides which schemas
+    /// are registered.
+    ///
     /// Errors: `Schema` for names that collide and for incompatible changes; the registry's own.
     pub async fn prepare(&mut self, batch: &SourceBatch) -> Result<()> {
+        if let Some(staging) = &mut self.staging {
+            return staging.prepare(&self.options, &self.registry, batch).await;
+        }
         for table in &batch.tables {
             if self.by_uid.contains_key(&table.uid) {
                 continue;
@@ -112,15 +140,7 @@ impl Encoder {
             let topic = self.options.topics.table(&table.id);
             match self.topics.get(&topic) {
                 Some(other) if *other != table.id => {
-                    return Err(Error::schema(format!(
-                        "tables {other} and {} both have the topic \"{topic}\"",
-                        table.id
-                    ))
-                    .with_remedy(
-                        "set \"topic.naming.strategy\": \
-                         \"io.debezium.schema.SchemaUnicodeTopicNamingStrategy\", or leave one \
-                         of the tables out by \"table.exclude.list\"",
-                    ));
+                    return Err(same_topic(other, &table.id, &topic));
                 }
                 _ => {}
             }
@@ -148,13 +168,17 @@ impl Encoder {
 
     /// Encodes the events from `from_event` on, each with the notices before it.
     ///
-    /// Errors: the first event that cannot be encoded; none of its records were appended.
+    /// Errors: the first event that cannot be encoded; of its records those were appended that
+    /// could be.
     pub fn encode(
         &mut self,
         batch: &SourceBatch,
         from_event: usize,
         out: &mut dyn RecordSink,
     ) -> Result<(), EncodeError> {
+        if let Some(staging) = &mut self.staging {
+            return staging.write(from_event, out);
+        }
         let Self { options, plans, by_uid, messages, notices, transactions, scratch, .. } = self;
         let headers: Vec<Header<'_>> =
             options.context.iter().map(|(name, value)| (*name, Some(value.as_bytes()))).collect();
@@ -173,18 +197,18 @@ impl Encoder {
             while let Some(notice) = next.filter(|notice| notice.before_event <= index) {
                 pressed
                     .notice(&mut call, notice, scratch)
-                    .map_err(|error| EncodeError { event: index, error })?;
+                    .map_err(|error| EncodeError::converter(index, error))?;
                 next = pending.next();
             }
             pressed
                 .event(&mut call, event, transactions, scratch)
-                .map_err(|error| EncodeError { event: index, error })?;
+                .map_err(|error| EncodeError::converter(index, error))?;
         }
         while let Some(notice) = next {
             let event = batch.events.len();
             pressed
                 .notice(&mut call, notice, scratch)
-                .map_err(|error| EncodeError { event, error })?;
+                .map_err(|error| EncodeError::converter(event, error))?;
             next = pending.next();
         }
         scratch.shrink();
@@ -499,6 +523,13 @@ impl Row<'_, '_> {
             out,
         )
     }
+}
+
+fn same_topic(one: &TableId, other: &TableId, topic: &str) -> Error {
+    Error::schema(format!("tables {one} and {other} both have the topic \"{topic}\"")).with_remedy(
+        "set \"topic.naming.strategy\": \"io.debezium.schema.SchemaUnicodeTopicNamingStrategy\", or \
+         leave one of the tables out by \"table.exclude.list\"",
+    )
 }
 
 fn explain(fault: &Fault, plan: &TablePlan, table: &TableId) -> Error {

@@ -73,22 +73,22 @@ impl TablePlan {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Side {
     Key,
     Value,
     Header,
 }
 
 /// Makes the writers of one topic.
-struct Maker<'a> {
-    options: &'a EncoderOptions,
-    topic: &'a str,
-    registry: &'a Arc<dyn SchemaRegistry>,
+pub(super) struct Maker<'a> {
+    pub(super) options: &'a EncoderOptions,
+    pub(super) topic: &'a str,
+    pub(super) registry: &'a Arc<dyn SchemaRegistry>,
 }
 
 impl Maker<'_> {
-    async fn writer(&self, schema: &Schema, side: Side) -> Result<Writer> {
+    pub(super) async fn writer(&self, schema: &Schema, side: Side) -> Result<Writer> {
         let options = self.options;
         let (converter, suffix) = match side {
             Side::Key => (options.key, "key"),
@@ -154,20 +154,29 @@ impl Messages {
         [ts_ms, source, transaction]: [Value<'_>; 3],
         (key_out, value_out): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<(), Fault> {
-        let prefix = Value::Text(Text::owned(String::from_utf8_lossy(prefix).into_owned()));
-        let content = match self.form {
-            MessageForm::Bytes => Value::bytes(content),
-            MessageForm::Base64 => Value::Text(Text::owned(STANDARD.encode(content))),
-            MessageForm::Base64Url => Value::Text(Text::owned(URL_SAFE.encode(content))),
-            MessageForm::Hex => Value::Text(Text::owned(
-                content.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
-            )),
-        };
-        self.key.write(&Value::Struct(vec![prefix.clone()]), key_out)?;
-        let message = Value::Struct(vec![prefix, content]);
+        let [key, message] = message_values(prefix, content, self.form);
+        self.key.write(&key, key_out)?;
         let op = Value::text("m");
         self.value.write(&Value::Struct(vec![op, ts_ms, source, transaction, message]), value_out)
     }
+}
+
+/// A message's key, and its `message` block.
+pub(super) fn message_values<'m>(
+    prefix: &[u8],
+    content: &'m [u8],
+    form: MessageForm,
+) -> [Value<'m>; 2] {
+    let prefix = Value::Text(Text::owned(String::from_utf8_lossy(prefix).into_owned()));
+    let content = match form {
+        MessageForm::Bytes => Value::bytes(content),
+        MessageForm::Base64 => Value::Text(Text::owned(STANDARD.encode(content))),
+        MessageForm::Base64Url => Value::Text(Text::owned(URL_SAFE.encode(content))),
+        MessageForm::Hex => Value::Text(Text::owned(
+            content.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        )),
+    };
+    [Value::Struct(vec![prefix.clone()]), Value::Struct(vec![prefix, content])]
 }
 
 /// How notices of one kind and schema are written.

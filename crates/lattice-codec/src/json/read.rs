@@ -76,7 +76,7 @@ fn raw_value(schema: &Schema, raw: &RawValue) -> Option<Value<'static>> {
 }
 
 /// A JSON value in the form of a schema; `None`: it does not fit.
-fn to_value(schema: &Schema, json: &Json) -> Option<Value<'static>> {
+pub(crate) fn to_value(schema: &Schema, json: &Json) -> Option<Value<'static>> {
     let element = || schema.element.as_deref();
     Some(match (schema.kind, json) {
         (_, Json::Null) => Value::Null,

@@ -78,7 +78,7 @@ async fn a_bad_record_is_named_with_reason_and_remedy_and_spares_the_others() {
         [with(b"{}"), with(&[0, 0, 0, 3, 231, 1]), with(&whole[..whole.len() - 3]), good.clone()];
     let decoded = decode(&registry, &config(&[]), &records).await;
     assert_eq!(decoded.batch.events.len(), 1);
-    let texts: Vec<String> = decoded.errors.iter().map(|error| error.3.chain()).collect();
+    let texts: Vec<String> = decoded.errors.iter().map(|error| error.error.chain()).collect();
     for (text, reason) in texts.iter().zip(["begins with 0x7b", "schema 999", "end too early"]) {
         assert!(text.contains("decode record shop.public.t-0@0"), "{text}");
         assert!(text.contains(reason) && text.contains("remedy"), "{text}");

@@ -59,7 +59,7 @@ async fn records_without_schemas_grow_their_table() {
     ];
     let decoded = decode(&registry, &config, &records).await;
     assert_eq!(decoded.errors.len(), 1);
-    assert_eq!(decoded.errors[0].1, 0);
+    assert_eq!(decoded.errors[0].partition, 0);
     assert_eq!(values(&decoded, 0, false).unwrap(), [Value::Int(1)]);
     assert_eq!(decoded.batch.events[1].op, Op::Delete);
     let row = values(&decoded, 1, true).unwrap();

@@ -68,7 +68,7 @@ proptest! {
                 let config = config(extra);
                 let records = encode(&registry, &config, &batch).await.unwrap();
                 let decoded = decode(&registry, &config, &records).await;
-                assert!(decoded.errors.is_empty(), "{}", decoded.errors[0].3.chain());
+                assert!(decoded.errors.is_empty(), "{}", decoded.errors[0].error.chain());
                 assert_eq!(values(&decoded, 0, false).unwrap(), row);
                 let table = &decoded.batch.tables[0].1;
                 for (column, schema) in table.columns.iter().zip(&schemas) {

@@ -1,0 +1,7 @@
+//! Transformations against what the real ones gave.
+
+#![allow(clippy::unwrap_used)]
+
+mod config;
+mod golden;
+mod json;
