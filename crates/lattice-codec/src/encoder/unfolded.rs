@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use lattice_core::{
     error::{Error, Result},
-    event::{ChangeEvent, Notice, NoticeKind, Op, SourceBatch, TableId, TableSchema},
+    event::{ChangeEvent, Layout, Notice, NoticeKind, Op, SourceBatch, TableId, TableSchema},
     schema::Schema,
     value::Value,
 };
@@ -24,8 +24,10 @@ struct Shape {
     key: Option<Arc<Schema>>,
     key_columns: Vec<usize>,
     envelope: Arc<Schema>,
-    /// The row's schema inside of the envelope.
-    row: Arc<Schema>,
+    /// The columns' schemas.
+    columns: Vec<Arc<Schema>>,
+    /// Columns that are members of the envelope themselves; `None`: they are those of a row.
+    members: Option<Vec<usize>>,
 }
 
 /// Schemas of logical decoding messages.
@@ -98,11 +100,14 @@ impl Unfolder {
         let mut source = Vec::new();
         scene.batch.info.values(&table.id, &event.origin, &mut source);
         let moved = event.op == Op::Update && rows.key_changed(&shape.key_columns);
-        let row = |values: &[Value<'_>]| Value::Struct(settled(&shape.row, values, options));
+        let row = |values: &[Value<'_>]| Value::Struct(settled(&shape.columns, values, options));
         let before = (event.before.is_some()).then(|| row(&rows.before));
         let after = (event.after.is_some()).then(|| row(&rows.after));
         let source = Value::Struct(source.into_iter().map(Value::into_owned).collect());
         let make = Make { scene, shape, source, transaction };
+        if let Some(members) = &shape.members {
+            return Ok(make.document(event.op, members, after));
+        }
         Ok(if moved { make.moved(before, after) } else { make.plain(event.op, before, after) })
     }
 
@@ -166,20 +171,26 @@ fn shape(scene: &Scene<'_>, table: &TableSchema) -> Result<Shape> {
     let topic = options.topics.table(&table.id);
     let (schemas, fields) = (options.schema_names, options.field_names);
     let made = envelope::of_table(table, &topic, scene.batch.info.schema(), schemas, fields)?;
-    let row = made.envelope.fields.first().map(|field| Arc::clone(&field.schema));
-    let Some(row) = row else { return Err(Error::fatal("an envelope without fields")) };
     let in_row = |index: &usize| *index < table.columns.len();
+    let key_columns: Vec<usize> = table.key.iter().copied().filter(in_row).collect();
+    let others = (0..table.columns.len()).filter(|at| !key_columns.contains(at));
+    let members = (table.layout == Layout::Members).then(|| others.collect());
     Ok(Shape {
         topic: topic.into(),
         key: made.key.map(Arc::new),
-        key_columns: table.key.iter().copied().filter(in_row).collect(),
+        key_columns,
         envelope: Arc::new(made.envelope),
-        row,
+        columns: table.columns.iter().map(|column| Arc::clone(&column.schema)).collect(),
+        members,
     })
 }
 
 /// A row's values with what stands for those that were not sent.
-fn settled(row: &Schema, values: &[Value<'_>], options: &EncoderOptions) -> Vec<Value<'static>> {
+fn settled(
+    columns: &[Arc<Schema>],
+    values: &[Value<'_>],
+    options: &EncoderOptions,
+) -> Vec<Value<'static>> {
     let one = |schema: &Schema, value: &Value<'_>| match value {
         Value::Missing if schema.optional => Value::Null,
         Value::Missing => filler::zero(schema),
@@ -187,7 +198,7 @@ fn settled(row: &Schema, values: &[Value<'_>], options: &EncoderOptions) -> Vec<
             .unwrap_or_else(|| if schema.optional { Value::Null } else { filler::zero(schema) }),
         value => value.clone().into_owned(),
     };
-    row.fields.iter().zip(values).map(|(field, value)| one(&field.schema, value)).collect()
+    columns.iter().zip(values).map(|(schema, value)| one(schema, value)).collect()
 }
 
 /// Makes the records of one event.
@@ -256,6 +267,29 @@ impl Make<'_> {
         );
         let mut records = vec![self.record(key.clone(), value, None)];
         // Without a key there is nothing that compaction could forget.
+        if op == Op::Delete && self.scene.options.tombstones && key.schema.is_some() {
+            records.push(self.record(key, Datum::default(), None));
+        }
+        records
+    }
+
+    /// An envelope whose first members are the columns themselves.
+    fn document(&self, op: Op, members: &[usize], after: Option<Value<'static>>) -> Vec<Record> {
+        let key = self.key(after.as_ref());
+        let columns = match after {
+            Some(Value::Struct(columns)) => columns,
+            _ => Vec::new(),
+        };
+        let mut values: Vec<Value<'static>> =
+            members.iter().map(|at| columns.get(*at).cloned().unwrap_or_default()).collect();
+        values.extend([
+            self.source.clone(),
+            Value::text(op.as_str()),
+            Value::Int(self.scene.clock.ms()),
+            self.transaction.clone(),
+        ]);
+        let value = Datum::new(Arc::clone(&self.shape.envelope), Value::Struct(values));
+        let mut records = vec![self.record(key.clone(), value, None)];
         if op == Op::Delete && self.scene.options.tombstones && key.schema.is_some() {
             records.push(self.record(key, Datum::default(), None));
         }

@@ -10,7 +10,7 @@ use lattice_core::{
 
 use crate::support::*;
 
-fn documents(changes: Vec<Change>) -> SourceBatch {
+pub(crate) fn documents(changes: Vec<Change>) -> SourceBatch {
     let json = || text().named("io.debezium.data.Json", 1);
     let names = Schema::array(Arc::new(Schema::new(Type::String))).optional();
     let columns = vec![
@@ -25,7 +25,7 @@ fn documents(changes: Vec<Change>) -> SourceBatch {
     made
 }
 
-fn row(after: Value<'static>, removed: Value<'static>) -> Option<Vec<Value<'static>>> {
+pub(crate) fn row(after: Value<'static>, removed: Value<'static>) -> Option<Vec<Value<'static>>> {
     Some(vec![t("7"), Value::Null, after, removed])
 }
 

@@ -7,3 +7,4 @@ mod documents;
 mod envelope;
 mod json;
 mod roundtrip;
+mod transforms;

@@ -20,6 +20,7 @@ use lattice_core::{
 };
 use lattice_log::RecordIndex;
 use lattice_registry::{NewSchema, RegisteredSchema, SchemaId, SchemaRegistry};
+use lattice_transform::Chain;
 
 /// Keeps schemas in memory, in the order they came.
 #[derive(Default)]
@@ -221,7 +222,8 @@ pub(crate) async fn encode(
     batch: &SourceBatch,
 ) -> Result<Vec<Record>> {
     let options = EncoderOptions::from_config("orders-source", 0, config)?;
-    let mut encoder = Encoder::new(options, Arc::clone(registry) as Arc<dyn SchemaRegistry>);
+    let mut encoder = Encoder::new(options, Arc::clone(registry) as Arc<dyn SchemaRegistry>)
+        .with_transforms(Chain::from_config(config)?);
     encoder.prepare(batch).await?;
     let mut sink = Collected::default();
     encoder.encode(batch, 0, &mut sink).map_err(|failed| failed.error)?;
@@ -262,7 +264,8 @@ pub(crate) async fn decode(
     records: &[Record],
 ) -> Decoded {
     let options = DecoderOptions::from_config(config).unwrap();
-    let mut decoder = Decoder::new(options, Arc::clone(registry) as Arc<dyn SchemaRegistry>);
+    let mut decoder = Decoder::new(options, Arc::clone(registry) as Arc<dyn SchemaRegistry>)
+        .with_transforms(Chain::from_config(config).unwrap());
     let all = records
         .iter()
         .map(|record| fetched(&record.topic, &[(record.key.clone(), record.value.clone())]))

@@ -12,7 +12,7 @@ use lattice_core::{
 use super::added::{Added, text};
 use crate::{
     Record, Transform,
-    record::{Datum, Side},
+    record::{Datum, Side, form, only_struct},
     schemas::{Cache, get_all, inner, is_envelope, member, plain, with_fields},
     settings::{REPLACE_NULL, Settings},
 };
@@ -176,6 +176,16 @@ impl Transform for Unwrap {
         let (Some(schema), Value::Struct(values)) = (&envelope.schema, &envelope.value) else {
             return Ok(Some(Record { value: envelope, ..record }));
         };
+        for side in ["after", "before"] {
+            if let Some((_, value)) = member(schema, values, side)
+                && !value.is_absent()
+                && !matches!(value, Value::Struct(_))
+            {
+                return Err(only_struct("source field insertion", form(value)).with_remedy(
+                    "documents (MongoDB's) are no rows: their own transformation is not built",
+                ));
+            }
+        }
         match (inner(schema, values, "after"), inner(schema, values, "before")) {
             (Some((_, after)), _) => {
                 let flat = self.flat(schema, values, after, "false");
