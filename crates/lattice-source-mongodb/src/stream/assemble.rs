@@ -291,6 +291,15 @@ impl Assembler {
 
     /// What happened to a collection as a whole has no record, but must not pass unseen.
     fn notable(&mut self, event: &Event<'_>) {
+        let filter = &self.settings.filter;
+        let about_us = match event.operation {
+            "drop" | "rename" => filter.allows(event.database, event.collection),
+            "dropDatabase" => filter.allows_database(event.database),
+            _ => true,
+        };
+        if !about_us {
+            return;
+        }
         let name = format!("{}.{}", event.database, event.collection);
         let text = match event.operation {
             "invalidate" => {
