@@ -28,9 +28,9 @@ fn shown(part: Option<&[u8]>) -> serde_json::Value {
 
 async fn the_same(batch: SourceBatch) {
     let registry = std::sync::Arc::new(Registry::default());
-    let plain = encode(&registry, &config(JSON_SCHEMAS), &batch).await.unwrap();
+    let plain = encode(&registry, &config(JSON_SCHEMAS), &batch).await.expect("encodes");
     let all: Vec<(&str, &str)> = JSON_SCHEMAS.iter().copied().chain(NOTHING).collect();
-    let through = encode(&registry, &config(&all), &batch).await.unwrap();
+    let through = encode(&registry, &config(&all), &batch).await.expect("encodes");
     assert_eq!(plain.len(), through.len());
     for (one, other) in plain.iter().zip(&through) {
         assert_eq!(one.topic, other.topic);
@@ -84,7 +84,7 @@ async fn decoded_rows_are_the_same_with_and_without() {
         (Op::Delete, Some(vec![Value::Int(1), Value::Missing]), None),
     ];
     let batch = batch("t", vec![("id", int()), ("name", text())], vec![0], changes);
-    let records = encode(&registry, &config(&[]), &batch).await.unwrap();
+    let records = encode(&registry, &config(&[]), &batch).await.expect("encodes");
     let plain = decode(&registry, &config(&[]), &records).await;
     let through = decode(&registry, &config(&NOTHING), &records).await;
     assert!(through.errors.is_empty());
