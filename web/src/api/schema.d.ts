@@ -483,6 +483,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The workers that share the connectors, with the leases that each holds and the tasks that it runs */
+        get: operations["getWorkers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clusters": {
         parameters: {
             query?: never;
@@ -898,6 +915,8 @@ export interface components {
             id: number;
             /** @enum {string} */
             state: "UNASSIGNED" | "RUNNING" | "PAUSED" | "FAILED" | "RESTARTING" | "STOPPED";
+            /** @description host:port of the worker that runs it. */
+            worker_id: string;
             trace: string | null;
             events: number;
             bytes: number;
@@ -1076,6 +1095,30 @@ export interface components {
         LoggerLevel: {
             level: string;
             last_modified: number | null;
+        };
+        Workers: {
+            /** @description How often leases were shared out; null: this worker runs alone. */
+            generation: number | null;
+            /** @description How many leases there are. */
+            leases: number | null;
+            /** @description Why this worker runs nothing, when the group may have given its tasks to others. */
+            fenced: string | null;
+            workers: components["schemas"]["WorkerMember"][];
+        };
+        WorkerMember: {
+            /** @description host:port, as statuses show it. */
+            worker_id: string;
+            /** @description Where other workers reach it. */
+            url: string;
+            /** @description The version it runs. */
+            version: string;
+            /** @description Whether it shares out the leases. */
+            leader: boolean;
+            /** @description Whether it is the one that answers. */
+            this: boolean;
+            leases: number[];
+            /** @description connector-task */
+            tasks: string[];
         };
         Cluster: {
             name: string;
@@ -2311,6 +2354,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWorkers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workers"];
                 };
             };
         };

@@ -149,15 +149,15 @@ async fn under_writes_and_stops_it_ends_equal_to_the_table() {
         while let Some(ended) = writers.join_next().await {
             ended.expect("the writer ends well");
         }
-        // Behind the last chunk a row of another kind ends the wait.
         let left = |source: &Source| {
             let offset = &source.position.as_ref().expect("a position").offset;
             offset.contains_key("lattice_incremental")
         };
         while left(&source) {
-            let from = events.len();
+            // A chunk may have nothing to tell; this has.
+            let touch = "UPDATE t SET v = v WHERE id = (SELECT min(id) FROM t)";
+            source.database.execute(touch).await;
             events.extend(source.read(&mut task, |seen| !seen.is_empty()).await);
-            assert!(events.len() > from);
         }
         source.database.execute("INSERT INTO t VALUES (0, -1)").await;
         let ended =

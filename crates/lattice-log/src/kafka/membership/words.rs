@@ -45,7 +45,11 @@ impl Introduction {
     }
 
     pub(super) fn read(bytes: &Bytes) -> Option<Self> {
-        let message: ConsumerProtocolSubscription = unframed(bytes)?;
+        let message: ConsumerProtocolSubscription = unframed(bytes, |rest| {
+            strings(rest)?;
+            blob(rest)?;
+            shares(rest)
+        })?;
         let about: Value = serde_json::from_slice(message.user_data.as_deref()?).ok()?;
         let text = |name: &str| about[name].as_str().map(str::to_owned);
         let held = message.owned_partitions.iter().flat_map(|one| &one.partitions);
@@ -77,7 +81,10 @@ pub(super) fn written_share(topic: &str, share: &[i32], members: &[Member]) -> R
 }
 
 pub(super) fn read_share(bytes: &Bytes) -> Option<(BTreeSet<i32>, Vec<Member>)> {
-    let message: ConsumerProtocolAssignment = unframed(bytes)?;
+    let message: ConsumerProtocolAssignment = unframed(bytes, |rest| {
+        shares(rest)?;
+        blob(rest)
+    })?;
     let share = message.assigned_partitions.iter().flat_map(|one| &one.partitions);
     let members: Vec<BTreeMap<String, Value>> =
         serde_json::from_slice(message.user_data.as_deref()?).ok()?;
@@ -107,13 +114,56 @@ fn framed<M: Encodable>(message: &M) -> Result<Bytes> {
     Ok(bytes.freeze())
 }
 
-fn unframed<M: Decodable>(bytes: &Bytes) -> Option<M> {
+/// `walk` goes through the message before it is read: what reads it makes room for as many items as
+/// the bytes say, and anybody may be a member of the group.
+fn unframed<M: Decodable>(bytes: &Bytes, walk: impl FnOnce(&mut &[u8]) -> Option<()>) -> Option<M> {
     let mut bytes = bytes.clone();
     if bytes.remaining() < 2 {
         return None;
     }
+    // Later versions begin as this one does; the first has no held partitions.
     let version = bytes.get_i16();
-    M::decode(&mut bytes, version.min(VERSION)).ok()
+    if version < VERSION {
+        return None;
+    }
+    walk(&mut &bytes[..])?;
+    M::decode(&mut bytes, VERSION).ok()
+}
+
+/// How many items of at least `least` bytes follow; `None`: more than there are bytes for.
+fn counted(rest: &mut &[u8], least: usize) -> Option<usize> {
+    let (count, behind) = rest.split_first_chunk()?;
+    let count = usize::try_from(i32::from_be_bytes(*count)).ok()?;
+    *rest = behind;
+    (count.checked_mul(least)? <= rest.len()).then_some(count)
+}
+
+fn skip(rest: &mut &[u8], bytes: usize) -> Option<()> {
+    *rest = rest.get(bytes..)?;
+    Some(())
+}
+
+fn string(rest: &mut &[u8]) -> Option<()> {
+    let (length, behind) = rest.split_first_chunk()?;
+    *rest = behind;
+    skip(rest, usize::try_from(i16::from_be_bytes(*length)).ok()?)
+}
+
+fn strings(rest: &mut &[u8]) -> Option<()> {
+    (0..counted(rest, 2)?).try_for_each(|_| string(rest))
+}
+
+fn blob(rest: &mut &[u8]) -> Option<()> {
+    let length = counted(rest, 1)?;
+    skip(rest, length)
+}
+
+fn shares(rest: &mut &[u8]) -> Option<()> {
+    (0..counted(rest, 6)?).try_for_each(|_| {
+        string(rest)?;
+        let partitions = counted(rest, 4)?;
+        skip(rest, partitions * 4)
+    })
 }
 
 #[cfg(test)]
