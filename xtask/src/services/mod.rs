@@ -6,7 +6,6 @@ pub(crate) mod apicurio;
 pub(crate) mod clickhouse;
 pub(crate) mod connect;
 pub(crate) mod kafka;
-mod mongo;
 pub(crate) mod postgres;
 pub(crate) mod process;
 
@@ -14,7 +13,7 @@ use std::{env, net::TcpListener, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use self::{apicurio::Registry, clickhouse::Engine, kafka::Broker, mongo::Mongo, postgres::Server};
+use self::{apicurio::Registry, clickhouse::Engine, kafka::Broker, postgres::Server};
 use crate::place;
 
 /// A service's name, the variable that tests read, the default port, and how it is reached.
@@ -24,7 +23,7 @@ struct Service {
     port: u16,
 }
 
-const SERVICES: [Service; 8] = [
+const SERVICES: [Service; 7] = [
     Service { name: "pg15", variable: "LATTICE_TEST_PG15", port: 15415 },
     Service { name: "pg18", variable: "LATTICE_TEST_PG18", port: 15418 },
     Service { name: "pg15-standby", variable: "LATTICE_TEST_PG15_STANDBY", port: 15416 },
@@ -32,7 +31,6 @@ const SERVICES: [Service; 8] = [
     Service { name: "ch18", variable: "LATTICE_TEST_CH18", port: 18123 },
     Service { name: "apicurio", variable: "LATTICE_TEST_APICURIO", port: 19480 },
     Service { name: "kafka", variable: "LATTICE_TEST_KAFKA", port: 19292 },
-    Service { name: "mongo", variable: "LATTICE_TEST_MONGO", port: 27117 },
 ];
 
 /// What to do when a service's usual port is held by something that is not ours.
@@ -137,12 +135,6 @@ fn start(service: &Service, policy: PortPolicy) -> Result<Running> {
             broker.start(false).with_context(describe)?;
         }
         broker.address()
-    } else if name == "mongo" {
-        let mongo = Mongo::new(folder(name)?, port);
-        if started_now {
-            mongo.start().with_context(describe)?;
-        }
-        mongo.url()
     } else {
         let engine = engine(name, port)?;
         if started_now {
@@ -162,8 +154,6 @@ fn down(name: &str) -> Result<bool> {
         Registry::new(folder(name)?, 0).stop()?;
     } else if name == "kafka" {
         Broker::new(folder(name)?, 0).stop()?;
-    } else if name == "mongo" {
-        Mongo::new(folder(name)?, 0).stop()?;
     } else {
         engine(name, 0)?.stop()?;
     }
