@@ -197,7 +197,7 @@ describe("the console", { concurrency: 1 }, () => {
   });
 
   test("a sink is created after its mapping was seen, and counts the rows that it wrote", async () => {
-    await go("/connect/new");
+    await go("/connect/new?class=com.clickhouse.kafka.connect.ClickHouseSinkConnector");
     await field("name").fill("warehouse");
     await field("hostname").fill(CH.hostname);
     await field("port").fill(CH.port);
