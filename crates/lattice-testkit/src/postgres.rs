@@ -156,20 +156,28 @@ impl PostgresDatabase {
     }
 }
 
+/// How long a test waits for its database to be dropped.
+const CLEANING: std::time::Duration = std::time::Duration::from_secs(3);
+
 impl Drop for PostgresDatabase {
     fn drop(&mut self) {
         if std::env::var_os("LATTICE_TEST_KEEP").is_some() {
             return;
         }
         let (admin, name) = (self.admin.clone(), self.name.clone());
+        let (done, cleaned) = std::sync::mpsc::channel();
         // The test's runtime may be single-threaded and is inside this very call.
-        let cleaning = std::thread::spawn(move || {
+        std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             if let Ok(runtime) = runtime {
                 runtime.block_on(drop_database(&admin, &name));
             }
+            let _ = done.send(());
         });
-        let _ = cleaning.join();
+        // A connection of the test that is just being made stands still as long as this waits, and the
+        // server drops nothing (and makes no slot) before it went on or its minute for that is over.
+        // It ends with the test's process, and the server then ends what it was told to do.
+        let _ = cleaned.recv_timeout(CLEANING);
     }
 }
 
