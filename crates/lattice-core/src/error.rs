@@ -105,9 +105,9 @@ impl Error {
         self.remedy.as_deref()
     }
 
-    /// The message, every cause, and the remedy, for people and for the `trace` of a status.
+    /// The message and every cause.
     #[must_use]
-    pub fn chain(&self) -> String {
+    pub fn causes(&self) -> String {
         let mut text = self.message.clone();
         let mut cause = StdError::source(self);
         while let Some(error) = cause {
@@ -115,6 +115,13 @@ impl Error {
             text.push_str(&error.to_string());
             cause = error.source();
         }
+        text
+    }
+
+    /// The message, every cause, and the remedy, for people and for the `trace` of a status.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let mut text = self.causes();
         if let Some(remedy) = &self.remedy {
             text.push_str(" (remedy: ");
             text.push_str(remedy);

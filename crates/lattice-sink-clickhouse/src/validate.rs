@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lattice_core::{
     config::{Config, ConfigIssue},
     connector::MappingPreview,
-    error::{Error, ErrorKind, Result},
+    error::{ErrorKind, Result},
     schema::Schema,
 };
 
@@ -21,11 +21,11 @@ use crate::{
 pub(crate) async fn validate(config: &Config) -> Vec<ConfigIssue> {
     let settings = match Settings::from_config(config) {
         Ok(settings) => Arc::new(settings),
-        Err(error) => return vec![issue(HOSTNAME.name, &error)],
+        Err(error) => return vec![ConfigIssue::of(HOSTNAME.name, &error)],
     };
     let client = match Client::new(Arc::clone(&settings)) {
         Ok(client) => client,
-        Err(error) => return vec![issue(SSL_CA.name, &error)],
+        Err(error) => return vec![ConfigIssue::of(SSL_CA.name, &error)],
     };
     match check(config, &settings, &client).await {
         Ok(issues) => issues,
@@ -38,7 +38,7 @@ pub(crate) async fn validate(config: &Config) -> Vec<ConfigIssue> {
                     HOSTNAME.name
                 }
             };
-            vec![issue(key, &error)]
+            vec![ConfigIssue::of(key, &error)]
         }
     }
 }
@@ -130,20 +130,6 @@ async fn rights(settings: &Settings, client: &Client) -> Result<Vec<ConfigIssue>
     let message = format!("user {user} lacks rights on database {}: {missing}", settings.database);
     let grant = format!("GRANT {missing} ON {database}.* TO {}", quoted(user));
     Ok(vec![ConfigIssue::error(USERNAME.name, message).remedy(&grant)])
-}
-
-fn issue(key: &str, error: &Error) -> ConfigIssue {
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    let issue = ConfigIssue::error(key, message);
-    match error.remedy() {
-        Some(remedy) => issue.remedy(remedy),
-        None => issue,
-    }
 }
 
 /// What would be done with a topic's records.

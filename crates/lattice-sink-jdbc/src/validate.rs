@@ -19,7 +19,7 @@ use crate::{
 pub(crate) async fn validate(config: &Config, vendor: Vendor) -> Vec<ConfigIssue> {
     let settings = match Settings::from_config(config, vendor) {
         Ok(settings) => settings,
-        Err(error) => return vec![issue(named_key(&error), &error)],
+        Err(error) => return vec![ConfigIssue::of(named_key(&error), &error)],
     };
     let mut issues = advice(config, &settings, vendor);
     match check(config, &settings).await {
@@ -27,7 +27,7 @@ pub(crate) async fn validate(config: &Config, vendor: Vendor) -> Vec<ConfigIssue
         Err(error) => {
             let key =
                 if error.kind() == ErrorKind::Auth { keys::PASSWORD.name } else { keys::URL.name };
-            issues.push(issue(key, &error));
+            issues.push(ConfigIssue::of(key, &error));
         }
     }
     issues
@@ -88,20 +88,6 @@ async fn check(config: &Config, settings: &Settings) -> Result<Vec<ConfigIssue>>
     Ok(issues)
 }
 
-fn issue(key: &str, error: &Error) -> ConfigIssue {
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    let issue = ConfigIssue::error(key, message);
-    match error.remedy() {
-        Some(remedy) => issue.remedy(remedy),
-        None => issue,
-    }
-}
-
 /// What would be done with a topic's records.
 pub(crate) async fn preview(
     config: &Config,
@@ -138,7 +124,7 @@ pub(crate) async fn preview(
         }
         Some(table) => {
             if let Err(error) = structure::slots(&settings, topic, table, &shape) {
-                preview.issues.push(issue("topics", &error));
+                preview.issues.push(ConfigIssue::of("topics", &error));
             }
         }
     }

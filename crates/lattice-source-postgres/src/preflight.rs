@@ -12,22 +12,6 @@ use crate::{
     discover, prepare,
 };
 
-/// An error as an issue of `key`.
-fn issue(key: &str, error: &Error) -> ConfigIssue {
-    let mut cause = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        cause.push_str(": ");
-        cause.push_str(&error.to_string());
-        source = error.source();
-    }
-    let issue = ConfigIssue::error(key, cause);
-    match error.remedy() {
-        Some(remedy) => issue.remedy(remedy),
-        None => issue,
-    }
-}
-
 /// All issues of a configuration and of the server that it names.
 pub(crate) async fn check(config: &Config) -> Vec<ConfigIssue> {
     let settings = match Settings::from_config(config) {
@@ -35,20 +19,20 @@ pub(crate) async fn check(config: &Config) -> Vec<ConfigIssue> {
         Err(error) => {
             let text = error.to_string();
             let key = text.split('"').nth(1).unwrap_or("");
-            return vec![issue(key, &error)];
+            return vec![ConfigIssue::of(key, &error)];
         }
     };
     let mut general = match Connection::open(&settings.target, Purpose::General).await {
         Ok(general) => general,
-        Err(error) => return vec![issue(key_of(&error), &error)],
+        Err(error) => return vec![ConfigIssue::of(key_of(&error), &error)],
     };
     let mut issues = Vec::new();
     if let Err(error) = prepare::check_server(&mut general).await {
-        issues.push(issue("database.hostname", &error));
+        issues.push(ConfigIssue::of("database.hostname", &error));
     }
     let checks = Box::pin(check_all(&mut general, &settings, &mut issues)).await;
     if let Err(error) = checks {
-        issues.push(issue("database.hostname", &error));
+        issues.push(ConfigIssue::of("database.hostname", &error));
     }
     issues
 }
@@ -134,7 +118,7 @@ async fn slot(
     }
     let Some(found) = found else { return Ok(()) };
     if let Err(error) = prepare::check_slot(&found, settings) {
-        issues.push(issue("slot.name", &error));
+        issues.push(ConfigIssue::of("slot.name", &error));
     }
     if found.wal_status == "lost" {
         let message = format!("replication slot \"{}\" is lost", settings.slot);

@@ -137,7 +137,7 @@ pub fn check(config: &Config) -> Vec<ConfigIssue> {
     let mut issues = Vec::new();
     for word in [TRANSFORMS, PREDICATES] {
         if let Err(error) = aliases(config, word) {
-            issues.push(issue(word, &error));
+            issues.push(ConfigIssue::of(word, &error));
         }
     }
     for placed in placed_keys(config) {
@@ -157,18 +157,10 @@ pub fn check(config: &Config) -> Vec<ConfigIssue> {
             let message = error.to_string();
             let quoted = message.split('"').nth(1).filter(|key| key.starts_with(&placed.prefix));
             let key = quoted.map_or_else(|| format!("{}type", placed.prefix), str::to_owned);
-            issues.push(issue(&key, &error));
+            issues.push(ConfigIssue::of(key, &error));
         }
     }
     issues
-}
-
-fn issue(key: &str, error: &Error) -> ConfigIssue {
-    let issue = ConfigIssue::error(key, error.to_string());
-    match error.remedy() {
-        Some(remedy) => issue.remedy(remedy),
-        None => issue,
-    }
 }
 
 /// The keys of all aliases of a configuration, for forms and validation.
