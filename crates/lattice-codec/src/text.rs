@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use lattice_core::{schema::Schema, value::Value};
+use lattice_core::{decimal, schema::Schema, value::Value};
 
-use crate::json::{decimal_text, float_text};
+use crate::json::float_text;
 
 /// The StringConverter's form: a struct is `Struct{a=1,b=x}`, its NULLs left out.
 pub(crate) fn java_text(schema: &Schema, value: &Value<'_>, out: &mut String) {
@@ -120,7 +120,7 @@ fn scalar(schema: &Schema, value: &Value<'_>, out: &mut String) {
         }
         Value::Bytes(bytes) if schema.semantic() == "org.apache.kafka.connect.data.Decimal" => {
             let scale = schema.get_parameter("scale").and_then(|scale| scale.parse().ok());
-            out.push_str(&decimal_text(bytes.as_slice(), scale.unwrap_or(0)));
+            out.push_str(&decimal::plain_text(bytes.as_slice(), scale.unwrap_or(0)));
             Ok(())
         }
         Value::Bytes(bytes) => {

@@ -4,11 +4,11 @@
 //! when they are durable. Neither knows topics' storage, converters or the runtime. Only the
 //! binary's table names concrete connectors.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     BoxFuture,
-    config::{Config, ConfigIssue, Key},
+    config::{Config, ConfigIssue, Key, split_list},
     error::{Error, Result},
     event::{EventBatch, SourceBatch},
     position::Position,
@@ -70,6 +70,19 @@ pub struct TaskConfig {
     pub task: u32,
     /// The connector's configuration with what is the task's own.
     pub config: Config,
+}
+
+impl TaskConfig {
+    /// A sink's shares: one a topic at most, since more tasks than topics would share tables without
+    /// need. Topics that a pattern chooses are not known yet: as many as may be.
+    #[must_use]
+    pub fn by_topics(name: &str, config: &Config, max_tasks: usize) -> Vec<Self> {
+        let topics: BTreeSet<_> =
+            config.get("topics").map(|topics| split_list(topics).collect()).unwrap_or_default();
+        let most = if topics.is_empty() { max_tasks } else { topics.len().min(max_tasks) };
+        let share = |task| Self { connector: name.to_owned(), task, config: config.clone() };
+        (0..u32::try_from(most.max(1)).unwrap_or(1)).map(share).collect()
+    }
 }
 
 /// What a task is given besides its configuration.

@@ -190,6 +190,18 @@ pub struct TableId {
     pub table: Arc<str>,
 }
 
+impl TableId {
+    /// Whether `name` is this table's name as [`Display`](fmt::Display) writes it; allocates nothing.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        if self.schema.is_empty() {
+            return *name == *self.table;
+        }
+        let rest = name.strip_prefix(&*self.schema).and_then(|rest| rest.strip_prefix('.'));
+        rest.is_some_and(|table| *table == *self.table)
+    }
+}
+
 impl fmt::Display for TableId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.schema.is_empty() {

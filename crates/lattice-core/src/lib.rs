@@ -7,8 +7,10 @@
 //! This crate must not know: sockets, files, tokio, Avro, JSON documents on the wire, topics'
 //! storage, or any concrete connector.
 
+pub mod calendar;
 pub mod config;
 pub mod connector;
+pub mod decimal;
 pub mod error;
 pub mod event;
 pub mod position;

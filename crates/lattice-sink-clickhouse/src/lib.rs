@@ -26,8 +26,6 @@ mod validate;
 mod wide;
 mod write;
 
-use std::collections::BTreeSet;
-
 use lattice_core::{
     BoxFuture,
     config::{Config, ConfigIssue},
@@ -64,14 +62,7 @@ impl SinkConnector for ClickHouseSink {
 
     fn plan(&self, name: &str, config: &Config, max_tasks: usize) -> Result<Vec<TaskConfig>> {
         config::Settings::from_config(config)?;
-        // More tasks than topics would share tables without need.
-        let topics: BTreeSet<_> = config
-            .get("topics")
-            .map(|topics| lattice_core::config::split_list(topics).collect())
-            .unwrap_or_default();
-        let most = if topics.is_empty() { max_tasks } else { topics.len().min(max_tasks) };
-        let task = |task| TaskConfig { connector: name.to_owned(), task, config: config.clone() };
-        Ok((0..u32::try_from(most.max(1)).unwrap_or(1)).map(task).collect())
+        Ok(TaskConfig::by_topics(name, config, max_tasks))
     }
 
     fn open<'a>(

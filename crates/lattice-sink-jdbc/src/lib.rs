@@ -31,8 +31,6 @@ mod validate;
 mod value;
 mod write;
 
-use std::collections::BTreeSet;
-
 use lattice_core::{
     BoxFuture,
     config::{Config, ConfigIssue},
@@ -103,18 +101,9 @@ impl SinkConnector for JdbcSink {
 
     fn plan(&self, name: &str, config: &Config, max_tasks: usize) -> Result<Vec<TaskConfig>> {
         let settings = Settings::from_config(config, self.0)?;
-        // More tasks than topics would share tables without need; a file has one writer.
-        let topics: BTreeSet<_> = config
-            .get("topics")
-            .map(|topics| lattice_core::config::split_list(topics).collect())
-            .unwrap_or_default();
-        let most = match settings.address.dialect() {
-            url::Dialect::Sqlite => 1,
-            _ if topics.is_empty() => max_tasks,
-            _ => topics.len().min(max_tasks),
-        };
-        let task = |task| TaskConfig { connector: name.to_owned(), task, config: config.clone() };
-        Ok((0..u32::try_from(most.max(1)).unwrap_or(1)).map(task).collect())
+        // A file has one writer.
+        let sqlite = settings.address.dialect() == url::Dialect::Sqlite;
+        Ok(TaskConfig::by_topics(name, config, if sqlite { 1 } else { max_tasks }))
     }
 
     fn open<'a>(

@@ -1,5 +1,7 @@
 //! Java's `SimpleDateFormat` in UTC with English names.
 
+use lattice_core::calendar::{self, civil};
+
 /// One day. Units: ms.
 const DAY: i64 = 86_400_000;
 
@@ -288,29 +290,11 @@ fn named<'t>(text: &'t str, names: &[&str]) -> Option<(i64, &'t str)> {
     found.map(|(index, len)| (index, &text[len..]))
 }
 
-/// Year, month and day of a number of days since the Unix epoch.
-pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let part = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * part + 2) / 5 + 1;
-    let month = if part < 10 { part + 3 } else { part - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
-}
-
 /// Days since the Unix epoch; a month out of range counts on.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = year.clamp(-1_000_000, 1_000_000) + (month - 1).div_euclid(12);
     let month = (month - 1).rem_euclid(12) + 1;
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let part = (month + 9) % 12;
-    let of_year = (153 * part + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    calendar::days(year, month, day)
 }
 
 /// Kafka Connect's text of a date, a time or a timestamp, chosen by the value alone.

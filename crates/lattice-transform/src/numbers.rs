@@ -1,6 +1,6 @@
 //! Numbers in Java's texts.
 
-use lattice_core::schema::Schema;
+use lattice_core::{decimal, schema::Schema};
 
 /// `Double.toString`.
 pub(crate) fn double_text(value: f64) -> String {
@@ -52,7 +52,7 @@ pub(crate) fn scale_of(schema: &Schema) -> i32 {
 
 /// `BigDecimal.toString` of an unscaled big-endian number.
 pub(crate) fn decimal_text(unscaled: &[u8], scale: i32) -> String {
-    let (negative, digits) = digits_of(unscaled);
+    let (negative, digits) = decimal::digits(unscaled);
     let sign = if negative { "-" } else { "" };
     let adjusted = i32::try_from(digits.len()).unwrap_or(i32::MAX) - 1 - scale;
     if scale == 0 {
@@ -66,36 +66,6 @@ pub(crate) fn decimal_text(unscaled: &[u8], scale: i32) -> String {
     }
     let fraction = if digits.len() > 1 { format!(".{}", &digits[1..]) } else { String::new() };
     format!("{sign}{}{fraction}E{adjusted:+}", &digits[..1])
-}
-
-/// Sign and decimal digits of a big-endian two's complement.
-fn digits_of(bytes: &[u8]) -> (bool, String) {
-    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
-    let mut magnitude: Vec<u8> = bytes.to_vec();
-    if negative {
-        magnitude.iter_mut().for_each(|byte| *byte = !*byte);
-        for byte in magnitude.iter_mut().rev() {
-            let (sum, carry) = byte.overflowing_add(1);
-            *byte = sum;
-            if !carry {
-                break;
-            }
-        }
-    }
-    let mut digits = Vec::new();
-    while magnitude.iter().any(|byte| *byte != 0) {
-        let mut rest = 0_u32;
-        for byte in &mut magnitude {
-            let part = (rest << 8) | u32::from(*byte);
-            *byte = u8::try_from(part / 10).unwrap_or(0);
-            rest = part % 10;
-        }
-        digits.push(char::from_digit(rest, 10).unwrap_or('0'));
-    }
-    if digits.is_empty() {
-        digits.push('0');
-    }
-    (negative, digits.iter().rev().collect())
 }
 
 /// The unscaled bytes and the scale of a decimal text; `None`: it is none.
@@ -115,38 +85,7 @@ pub(crate) fn decimal_of(text: &str) -> Option<(Vec<u8>, i32)> {
         return None;
     }
     let scale = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
-    let mut bytes = vec![0_u8];
-    for digit in digits.bytes() {
-        let mut carry = u32::from(digit - b'0');
-        for byte in bytes.iter_mut().rev() {
-            let part = u32::from(*byte) * 10 + carry;
-            *byte = u8::try_from(part & 0xff).unwrap_or(0);
-            carry = part >> 8;
-        }
-        while carry > 0 {
-            bytes.insert(0, u8::try_from(carry & 0xff).unwrap_or(0));
-            carry >>= 8;
-        }
-    }
-    if bytes.first().is_some_and(|byte| byte & 0x80 != 0) {
-        bytes.insert(0, 0);
-    }
-    if negative {
-        bytes.iter_mut().for_each(|byte| *byte = !*byte);
-        for byte in bytes.iter_mut().rev() {
-            let (sum, carry) = byte.overflowing_add(1);
-            *byte = sum;
-            if !carry {
-                break;
-            }
-        }
-    }
-    while bytes.len() > 1
-        && ((bytes[0] == 0 && bytes[1] < 0x80) || (bytes[0] == 0xff && bytes[1] >= 0x80))
-    {
-        bytes.remove(0);
-    }
-    Some((bytes, scale))
+    Some((decimal::unscaled(digits.bytes(), negative), scale))
 }
 
 #[cfg(test)]

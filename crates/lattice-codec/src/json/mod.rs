@@ -6,7 +6,7 @@ mod schema;
 mod schemaless;
 mod write;
 
-pub(crate) use number::{decimal_text, float_text};
+pub(crate) use number::float_text;
 pub(crate) use read::{JsonRow, connect_schema, infer, to_value};
 pub(crate) use schema::{plain, schema_text};
 pub(crate) use schemaless::{schemaless, schemaless_json};

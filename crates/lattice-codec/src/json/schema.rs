@@ -1,11 +1,12 @@
 //! Connect schema → the JsonConverter's schema object.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lattice_core::{
     schema::{Schema, Type},
     value::Value,
 };
 use serde_json::{Map, Value as Json};
+
+use super::schemaless::{member_name, schemaless_json};
 
 /// The schema object's text.
 pub(crate) fn schema_text(schema: &Schema) -> String {
@@ -67,26 +68,11 @@ pub(crate) fn plain(schema: &Schema, value: &Value<'_>) -> Json {
         None => Json::Null,
     };
     match value {
-        Value::Null | Value::Missing | Value::Unchanged => Json::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Int(value) => (*value).into(),
-        Value::Float32(value) => value.to_string().parse::<f64>().unwrap_or(f64::NAN).into(),
-        Value::Float64(value) => (*value).into(),
-        Value::Text(text) => text.as_str().into(),
-        Value::Bytes(bytes) => STANDARD.encode(bytes.as_slice()).into(),
         Value::Array(items) => items.iter().map(element).collect(),
-        Value::Map(items) => Json::Object(
-            items
-                .iter()
-                .map(|(key, item)| {
-                    let key = match key {
-                        Value::Text(text) => text.as_str().to_owned(),
-                        other => format!("{other:?}"),
-                    };
-                    (key, element(item))
-                })
-                .collect(),
-        ),
+        Value::Map(items) => {
+            let member = |(name, item): &(Value<'_>, Value<'_>)| (member_name(name), element(item));
+            Json::Object(items.iter().map(member).collect())
+        }
         Value::Struct(items) => Json::Object(
             schema
                 .fields
@@ -95,6 +81,7 @@ pub(crate) fn plain(schema: &Schema, value: &Value<'_>) -> Json {
                 .map(|(field, item)| (field.name.to_string(), plain(&field.schema, item)))
                 .collect(),
         ),
+        scalar => schemaless_json(scalar),
     }
 }
 

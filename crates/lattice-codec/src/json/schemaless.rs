@@ -24,6 +24,14 @@ pub(crate) fn schemaless(json: &Json) -> Value<'static> {
     }
 }
 
+/// The name of an object's member for a map's key.
+pub(super) fn member_name(key: &Value<'_>) -> String {
+    match key {
+        Value::Text(text) => text.as_str().to_owned(),
+        other => schemaless_json(other).to_string(),
+    }
+}
+
 /// The JSON of a value without schema; bytes in base64.
 pub(crate) fn schemaless_json(value: &Value<'_>) -> Json {
     match value {
@@ -36,13 +44,8 @@ pub(crate) fn schemaless_json(value: &Value<'_>) -> Json {
         Value::Bytes(bytes) => STANDARD.encode(bytes.as_slice()).into(),
         Value::Array(items) | Value::Struct(items) => items.iter().map(schemaless_json).collect(),
         Value::Map(items) => {
-            let member = |(name, item): &(Value<'_>, Value<'_>)| {
-                let name = match name {
-                    Value::Text(text) => text.as_str().to_owned(),
-                    other => schemaless_json(other).to_string(),
-                };
-                (name, schemaless_json(item))
-            };
+            let member =
+                |(name, item): &(Value<'_>, Value<'_>)| (member_name(name), schemaless_json(item));
             Json::Object(items.iter().map(member).collect::<Map<_, _>>())
         }
     }

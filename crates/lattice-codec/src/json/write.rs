@@ -4,11 +4,12 @@ use std::io::Write as _;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lattice_core::{
+    decimal,
     schema::{Schema, Type},
     value::Value,
 };
 
-use super::number::{decimal_text, float_text};
+use super::number::float_text;
 use crate::{avro::Nulls, filler};
 
 /// How a value of one schema is written.
@@ -164,7 +165,7 @@ impl Shape {
                 out.push(b'"');
             }
             (Self::Decimal(scale), Value::Bytes(bytes)) => {
-                out.extend_from_slice(decimal_text(bytes.as_slice(), *scale).as_bytes());
+                out.extend_from_slice(decimal::plain_text(bytes.as_slice(), *scale).as_bytes());
             }
             (Self::Array(element), Value::Array(items)) => {
                 list(items, *b"[]", out, |item, out| element.write(item, out))?;

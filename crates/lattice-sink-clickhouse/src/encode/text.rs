@@ -1,6 +1,7 @@
 //! Any value as text: for String columns, and for what has no column type of its own.
 
 use lattice_core::{
+    decimal::plain_text,
     schema::{Schema, Type},
     value::Value,
 };
@@ -58,43 +59,7 @@ fn decimal(unscaled: &[u8], scale: i64) -> Option<String> {
     if unscaled.len() <= 32 {
         return Wide::from_bytes(unscaled).map(|wide| wide.to_text(scale));
     }
-    Some(long_decimal(unscaled, scale))
-}
-
-/// A number of any length, by repeated division.
-fn long_decimal(unscaled: &[u8], scale: i64) -> String {
-    let negative = unscaled.first().is_some_and(|byte| byte & 0x80 != 0);
-    let mut magnitude = unscaled.to_vec();
-    if negative {
-        let mut carry = true;
-        for byte in magnitude.iter_mut().rev() {
-            let (sum, over) = (!*byte).overflowing_add(u8::from(carry));
-            (*byte, carry) = (sum, over);
-        }
-    }
-    let mut digits = Vec::new();
-    while magnitude.iter().any(|byte| *byte != 0) {
-        let mut rest = 0u32;
-        for byte in &mut magnitude {
-            let part = (rest << 8) | u32::from(*byte);
-            *byte = (part / 100) as u8; // below 256, since rest < 100
-            rest = part % 100;
-        }
-        digits.push(b'0' + (rest % 10) as u8);
-        digits.push(b'0' + (rest / 10) as u8);
-    }
-    while digits.last() == Some(&b'0') {
-        digits.pop();
-    }
-    let least = usize::try_from(scale).unwrap_or(0) + 1;
-    digits.resize(digits.len().max(least), b'0');
-    digits.reverse();
-    let mut text = String::from_utf8(digits).unwrap_or_default();
-    text.extend(std::iter::repeat_n('0', usize::try_from(-scale).unwrap_or(0)));
-    if let Ok(scale @ 1..) = usize::try_from(scale) {
-        text.insert(text.len() - scale, '.');
-    }
-    if negative { format!("-{text}") } else { text }
+    Some(plain_text(unscaled, scale))
 }
 
 /// Little-endian bits as digits, the highest first.
@@ -160,18 +125,5 @@ mod tests {
     fn bits_are_written_highest_first_without_the_padding() {
         assert_eq!(bit_text(&[0b101], Some(3)), "101");
         assert_eq!(bit_text(&[1, 1], Some(9)), "100000001");
-    }
-
-    #[test]
-    fn numbers_of_any_length_keep_their_digits() {
-        let mut unscaled = vec![1];
-        unscaled.extend([0; 40]);
-        let text = long_decimal(&unscaled, 3);
-        assert_eq!(
-            text,
-            "2135987035920910082395021706169552114602704522356652769947041607822219725780640550022962086936.576"
-        );
-        assert_eq!(long_decimal(&[0xFF], 2), "-0.01");
-        assert_eq!(long_decimal(&[5], -2), "500");
     }
 }

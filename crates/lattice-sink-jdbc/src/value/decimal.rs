@@ -1,6 +1,6 @@
 //! Decimal numbers as digits.
 
-use lattice_core::value::Text;
+use lattice_core::{decimal::plain_text, value::Text};
 
 /// The text of an unscaled big-endian two's complement number.
 pub(crate) fn decimal(unscaled: &[u8], scale: i64) -> Option<Text<'static>> {
@@ -8,7 +8,7 @@ pub(crate) fn decimal(unscaled: &[u8], scale: i64) -> Option<Text<'static>> {
         return None;
     }
     if unscaled.is_empty() || unscaled.len() > 16 {
-        return Some(Text::owned(long(unscaled, scale)));
+        return Some(Text::owned(plain_text(unscaled, scale)));
     }
     let fill = if unscaled.first().is_some_and(|byte| byte & 0x80 != 0) { 0xFF } else { 0 };
     let mut bytes = [fill; 16];
@@ -18,7 +18,7 @@ pub(crate) fn decimal(unscaled: &[u8], scale: i64) -> Option<Text<'static>> {
     let mut buffer = [0_u8; 48];
     let (mut at, mut rest, mut digits) = (buffer.len(), number.unsigned_abs(), 0_i64);
     if !(0..=36).contains(&scale) {
-        return Some(Text::owned(long(unscaled, scale)));
+        return Some(Text::owned(plain_text(unscaled, scale)));
     }
     while rest > 0 || digits <= scale {
         if digits == scale && scale > 0 {
@@ -35,42 +35,6 @@ pub(crate) fn decimal(unscaled: &[u8], scale: i64) -> Option<Text<'static>> {
         *buffer.get_mut(at)? = b'-';
     }
     std::str::from_utf8(buffer.get(at..)?).ok().map(Text::copied)
-}
-
-/// A number of any length, by repeated division.
-fn long(unscaled: &[u8], scale: i64) -> String {
-    let negative = unscaled.first().is_some_and(|byte| byte & 0x80 != 0);
-    let mut magnitude = unscaled.to_vec();
-    if negative {
-        let mut carry = true;
-        for byte in magnitude.iter_mut().rev() {
-            let (sum, over) = (!*byte).overflowing_add(u8::from(carry));
-            (*byte, carry) = (sum, over);
-        }
-    }
-    let mut digits = Vec::new();
-    while magnitude.iter().any(|byte| *byte != 0) {
-        let mut rest = 0u32;
-        for byte in &mut magnitude {
-            let part = (rest << 8) | u32::from(*byte);
-            *byte = (part / 100) as u8; // below 256, since rest < 100
-            rest = part % 100;
-        }
-        digits.push(b'0' + (rest % 10) as u8);
-        digits.push(b'0' + (rest / 10) as u8);
-    }
-    while digits.last() == Some(&b'0') {
-        digits.pop();
-    }
-    let least = usize::try_from(scale).unwrap_or(0) + 1;
-    digits.resize(digits.len().max(least), b'0');
-    digits.reverse();
-    let mut text = String::from_utf8(digits).unwrap_or_default();
-    text.extend(std::iter::repeat_n('0', usize::try_from(-scale).unwrap_or(0)));
-    if let Ok(scale @ 1..) = usize::try_from(scale) {
-        text.insert(text.len() - scale, '.');
-    }
-    if negative { format!("-{text}") } else { text }
 }
 
 /// Sign, digits before the point and digits after it; leading and trailing zeros taken away.

@@ -1,8 +1,8 @@
 //! Whether a value fits its column, and what becomes of it if not.
 
-use lattice_core::value::Text;
+use lattice_core::{calendar::DAY_US, value::Text};
 
-use super::{Cell, decimal, moment::DAY_US};
+use super::{Cell, decimal};
 use crate::config::OutOfRange;
 
 /// What a column holds, as far as every database has it.

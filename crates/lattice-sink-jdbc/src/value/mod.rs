@@ -8,11 +8,12 @@ pub(crate) mod moment;
 use std::{borrow::Cow, sync::Arc};
 
 use lattice_core::{
+    calendar,
     schema::{Schema, Type},
     value::{Binary, Text, Value},
 };
 
-use moment::{DAY_US, date_text, time_text, timestamp_text};
+use moment::{date_text, time_text, timestamp_text};
 
 /// What a field's values mean, found once from its schema.
 #[derive(Debug, Clone)]
@@ -196,14 +197,16 @@ impl Meaning {
                 Cell::Timestamp(infinite(micros(*units, *per_second)))
             }
             (Self::Zoned, Value::Text(text)) => {
-                Cell::Zoned(moment::parse(text.as_bytes()).ok_or("not a date and time")?)
+                Cell::Zoned(calendar::parse(text.as_bytes()).ok_or("not a date and time")?)
             }
             (Self::Text(kind), Value::Text(text)) => {
                 let text = text.as_str().trim_end_matches('Z').as_bytes();
                 let found = match kind {
-                    Kind::Time => moment::time_of_day(text).map(|(micros, _)| Cell::Time(micros)),
-                    Kind::Date => moment::parse(text).map(|micros| Cell::Date(Cell::days(micros))),
-                    _ => moment::parse(text).map(Cell::Timestamp),
+                    Kind::Time => calendar::time_of_day(text).map(|(micros, _)| Cell::Time(micros)),
+                    Kind::Date => {
+                        calendar::parse(text).map(|micros| Cell::Date(Cell::days(micros)))
+                    }
+                    _ => calendar::parse(text).map(Cell::Timestamp),
                 };
                 found.ok_or("not a date or time")?
             }
@@ -313,7 +316,7 @@ impl Cell<'_> {
     pub(crate) fn days(micros: i64) -> i64 {
         match micros {
             i64::MAX | i64::MIN => micros,
-            micros => micros.div_euclid(DAY_US),
+            micros => micros.div_euclid(calendar::DAY_US),
         }
     }
 }

@@ -215,7 +215,7 @@ impl Incremental {
     ) {
         if let Some(window) = &mut self.window
             && let Some(table) = self.progress.as_ref().and_then(|all| all.tables.first())
-            && *table == schema.id.to_string()
+            && schema.id.is_called(table)
         {
             window.note(schema, relation, xid, old, new);
         }

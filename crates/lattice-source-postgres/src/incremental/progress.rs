@@ -49,7 +49,7 @@ impl IncrementalProgress {
 
     /// Whether this is the table that is being read.
     pub(super) fn reads(&self, schema: &TableSchema) -> bool {
-        self.tables.first().is_some_and(|table| *table == schema.id.to_string())
+        self.tables.first().is_some_and(|table| schema.id.is_called(table))
     }
 
     /// As the position keeps it.

@@ -1,6 +1,9 @@
 //! Exact numbers from their text: `numeric` and `money`.
 
-use lattice_core::value::{Binary, Text, Value};
+use lattice_core::{
+    decimal,
+    value::{Binary, Text, Value},
+};
 
 use super::decoder::BadValue;
 
@@ -51,66 +54,9 @@ pub(super) fn decimal(text: &[u8], scale: usize) -> Result<Binary<'static>, BadV
             number = number * 10 + i128::from(digit - b'0');
         }
         let number = if digits.negative { -number } else { number };
-        return Ok(Binary::copied(shortest(&number.to_be_bytes())));
+        return Ok(Binary::copied(decimal::shortest(&number.to_be_bytes())));
     }
-    Ok(big(all, digits.negative))
-}
-
-/// Drops leading bytes that say no more than the sign.
-fn shortest(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    while let [first, second, ..] = rest {
-        let redundant = (*first == 0 && *second < 0x80) || (*first == 0xff && *second >= 0x80);
-        if !redundant {
-            break;
-        }
-        rest = &rest[1..];
-    }
-    rest
-}
-
-/// A number of any length, nine digits at a time.
-fn big(digits: impl Iterator<Item = u8>, negative: bool) -> Binary<'static> {
-    // Little-endian limbs.
-    let mut limbs: Vec<u32> = Vec::new();
-    let mut push = |factor: u64, add: u64| {
-        let mut carry = add;
-        for limb in &mut limbs {
-            let product = u64::from(*limb) * factor + carry;
-            #[allow(clippy::cast_possible_truncation)] // the low half
-            let low = product as u32;
-            *limb = low;
-            carry = product >> 32;
-        }
-        if carry > 0 {
-            #[allow(clippy::cast_possible_truncation)] // below 2^32: factor is below 2^32
-            limbs.push(carry as u32);
-        }
-    };
-    let (mut group, mut factor) = (0, 1);
-    for digit in digits {
-        group = group * 10 + u64::from(digit - b'0');
-        factor *= 10;
-        if factor == 1_000_000_000 {
-            push(factor, group);
-            (group, factor) = (0, 1);
-        }
-    }
-    if factor > 1 {
-        push(factor, group);
-    }
-    let mut bytes = vec![0];
-    bytes.extend(limbs.iter().rev().flat_map(|limb| limb.to_be_bytes()));
-    if negative {
-        // Two's complement: invert and add one.
-        let mut carry = true;
-        for byte in bytes.iter_mut().rev() {
-            let (sum, over) = (!*byte).overflowing_add(u8::from(carry));
-            *byte = sum;
-            carry = over;
-        }
-    }
-    Binary::owned(shortest(&bytes).to_vec())
+    Ok(Binary::owned(decimal::unscaled(all, digits.negative)))
 }
 
 /// A `numeric` without declared scale: `VariableScaleDecimal` with trailing zeros stripped.
@@ -152,7 +98,7 @@ pub(super) fn money_decimal(text: &[u8], scale: usize) -> Result<Value<'static>,
     let number: i128 = format!("{whole}{kept}").parse().map_err(|_| BadValue("not money"))?;
     let up = i128::from(*next >= b'5');
     let number = if plain.starts_with('-') { number - up } else { number + up };
-    Ok(Value::Bytes(Binary::copied(shortest(&number.to_be_bytes()))))
+    Ok(Value::Bytes(Binary::copied(decimal::shortest(&number.to_be_bytes()))))
 }
 
 /// A `money` as text.
@@ -197,8 +143,8 @@ mod tests {
         fn the_long_way_equals_the_short_way(number in any::<i128>()) {
             let number = number / 10;
             let text = number.unsigned_abs().to_string();
-            let long = big(text.bytes(), number < 0);
-            let short = shortest(&number.to_be_bytes()).to_vec();
+            let long = decimal::unscaled(text.bytes(), number < 0);
+            let short = decimal::shortest(&number.to_be_bytes()).to_vec();
             prop_assert_eq!(long.as_slice(), short.as_slice());
         }
     }

@@ -1,10 +1,11 @@
 //! Dates and times from PostgreSQL's ISO text, by hand: they are on the hot path.
 
-use lattice_core::value::{Text, Value};
+use lattice_core::{
+    calendar::{self, DAY_US},
+    value::{Text, Value},
+};
 
 use super::decoder::BadValue;
-
-const DAY_US: i64 = 86_400_000_000;
 
 /// `date` infinity: the ends of INT32, so that the sign is kept and no real date is hit (the
 /// last one is 2145042905).
@@ -30,8 +31,8 @@ pub enum Unit {
 struct Stamp {
     /// Astronomical: 0 is 1 BC.
     year: i64,
-    month: u8,
-    day: u8,
+    month: i64,
+    day: i64,
     /// Units: µs of the day.
     time_us: i64,
     /// Units: s east of Greenwich.
@@ -124,41 +125,14 @@ fn parse_stamp(text: &[u8]) -> Result<Stamp, BadValue> {
     if cursor.at != body.len() {
         return Err(BadValue("not a date or time"));
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above
-    let (month, day) = (month as u8, day as u8);
     Ok(Stamp { year: if bc { 1 - year } else { year }, month, day, time_us, offset_s })
-}
-
-/// Days since 1970-01-01 of a proleptic Gregorian date.
-fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let month = (i64::from(month) + 9) % 12;
-    let of_year = (153 * month + 2) / 5 + i64::from(day) - 1;
-    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
-    era * 146_097 + days - 719_468
-}
-
-fn civil_from_days(days: i64) -> (i64, u8, u8) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 1..=12 and 1..=31
-    (year, month as u8, day as u8)
 }
 
 impl Stamp {
     /// Units: µs since the Unix epoch, in UTC. Wide, since PostgreSQL's range is wider than i64's
     /// since 1970.
     fn epoch_us(&self) -> i128 {
-        let days = days_from_civil(self.year, self.month, self.day);
+        let days = calendar::days(self.year, self.month, self.day);
         i128::from(days) * i128::from(DAY_US) + i128::from(self.time_us)
             - i128::from(self.offset_s) * 1_000_000
     }
@@ -190,7 +164,7 @@ pub(super) fn date(text: &[u8], iso: bool) -> Result<Value<'static>, BadValue> {
         out.push(b'Z');
         return Ok(out.value());
     }
-    Ok(Value::Int(days_from_civil(stamp.year, stamp.month, stamp.day)))
+    Ok(Value::Int(calendar::days(stamp.year, stamp.month, stamp.day)))
 }
 
 /// `time`.
@@ -256,7 +230,7 @@ pub(super) fn timestamptz(text: &[u8], digits: u8) -> Result<Value<'static>, Bad
         let days = us.div_euclid(i128::from(DAY_US));
         let days = i64::try_from(days).map_err(|_| BadValue("a timestamp out of range"))?;
         stamp.time_us = i64::try_from(us.rem_euclid(i128::from(DAY_US))).unwrap_or(0);
-        (stamp.year, stamp.month, stamp.day) = civil_from_days(days);
+        (stamp.year, stamp.month, stamp.day) = calendar::civil(days);
     }
     let mut out = Out::default();
     out.date(stamp.year, stamp.month, stamp.day);
@@ -388,7 +362,7 @@ impl Out {
     }
 
     /// Java's rule: a sign before negative years and before those of more than four digits.
-    fn date(&mut self, year: i64, month: u8, day: u8) {
+    fn date(&mut self, year: i64, month: i64, day: i64) {
         if year < 0 {
             self.push(b'-');
         } else if year > 9999 {
@@ -396,9 +370,9 @@ impl Out {
         }
         self.digits(year, 4);
         self.push(b'-');
-        self.digits(i64::from(month), 2);
+        self.digits(month, 2);
         self.push(b'-');
-        self.digits(i64::from(day), 2);
+        self.digits(day, 2);
     }
 
     /// `fraction`: how many digits of a second; `None`: as many as are needed.

@@ -2,6 +2,7 @@
 
 use lattice_core::{
     config::{Key, KeyType, Rule},
+    decimal,
     error::{Error, Result},
     schema::{Schema, Type},
     value::Value,
@@ -151,18 +152,7 @@ fn hash_code(schema: &Schema, value: &Value<'static>) -> i32 {
 
 /// `BigInteger.hashCode`: over the magnitude's 32-bit words, times the sign.
 fn big_integer_hash(bytes: &[u8]) -> i32 {
-    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
-    let mut magnitude = bytes.to_vec();
-    if negative {
-        magnitude.iter_mut().for_each(|byte| *byte = !*byte);
-        for byte in magnitude.iter_mut().rev() {
-            let (sum, carry) = byte.overflowing_add(1);
-            *byte = sum;
-            if !carry {
-                break;
-            }
-        }
-    }
+    let (negative, magnitude) = decimal::magnitude(bytes);
     let start = magnitude.iter().position(|byte| *byte != 0).unwrap_or(magnitude.len());
     let digits = &magnitude[start..];
     let first = digits.len() % 4;
