@@ -190,13 +190,18 @@ async fn tables(
     issues: &mut Vec<ConfigIssue>,
 ) -> Result<()> {
     let infos = discover::table_infos(general, settings).await?;
+    let key = "table.include.list";
+    let names: Vec<_> = infos.iter().map(|info| info.name.clone()).collect();
+    let unmatched = settings.tables.unmatched(&names);
+    let mut idle: Vec<_> =
+        unmatched.map(|pattern| format!("\"{pattern}\" matches no table")).collect();
     let captured: Vec<_> = infos.into_iter().filter(|info| info.captured).collect();
-    if captured.is_empty() {
-        issues.push(
-            ConfigIssue::warning("table.include.list", "no table is captured")
-                .remedy("the lists have regular expressions on schema.table, matched in full"),
-        );
+    if captured.is_empty() && idle.is_empty() {
+        idle.push("no table is captured".to_owned());
     }
+    let remedy = "it has regular expressions on schema.table, which match a whole name; a table that \
+                  is made later is captured then";
+    issues.extend(idle.into_iter().map(|idle| ConfigIssue::warning(key, idle).remedy(remedy)));
     issues.extend(captured.into_iter().flat_map(|info| info.issues));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The whole path with real services on both ends: PostgreSQL → topics → ClickHouse or SQL databases, through the
 //! built binary. Every test ends by comparing source and target by content.
 
+mod bad_input;
 mod crashes;
 mod exactly_once;
 mod faults;

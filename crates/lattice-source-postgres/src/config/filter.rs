@@ -62,8 +62,24 @@ impl PatternList {
     }
 }
 
+impl PatternList {
+    /// Patterns of what is wanted, as they were written, that match none of `names`.
+    fn unmatched<'l>(&'l self, names: &'l [String]) -> impl Iterator<Item = &'l str> {
+        let wanted = self.patterns.iter().filter(|_| !self.exclude);
+        let idle = wanted.filter(|pattern| !names.iter().any(|name| pattern.is_match(name)));
+        idle.map(|pattern| {
+            let text = pattern.as_str();
+            text.strip_prefix(START).and_then(|text| text.strip_suffix(END)).unwrap_or(text)
+        })
+    }
+}
+
+/// Around a pattern, so that it matches only a whole name.
+const START: &str = "^(?:";
+const END: &str = ")$";
+
 fn full_match(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(&format!("^(?:{pattern})$"))
+    RegexBuilder::new(&format!("{START}{pattern}{END}"))
         .case_insensitive(true)
         .dot_matches_new_line(true)
         .build()
@@ -112,6 +128,11 @@ impl TableFilter {
         !(self.ignore_builtin && builtin)
             && self.schemas.allows(schema)
             && self.tables.allows(&name)
+    }
+
+    /// Patterns of `table.include.list` that match none of the tables (`schema.table`).
+    pub(crate) fn unmatched<'l>(&'l self, tables: &'l [String]) -> impl Iterator<Item = &'l str> {
+        self.tables.unmatched(tables)
     }
 }
 

@@ -87,7 +87,7 @@ fn check_signals(name: &str) -> Option<String> {
 
 fn check_plugin(name: &str) -> Option<String> {
     (!name.trim().eq_ignore_ascii_case("pgoutput"))
-        .then(|| "only pgoutput, which every server has, is supported".to_owned())
+        .then(|| format!("\"{name}\" is not supported: only pgoutput, which every server has, is"))
 }
 
 keys! {
