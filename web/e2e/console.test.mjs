@@ -272,7 +272,46 @@ describe("the console", { concurrency: 1 }, () => {
     }
   });
 
-  const PAGES = ["/", "/collect", "/collect/new", "/collect/shop", "/compose/topics", "/compose/topics/shop.public.customers", "/compose/schemas", "/compose/schemas/shop.public.customers-value", "/connect", "/connect/new", "/connect/warehouse"];
+  const PAGES = ["/", "/collect", "/collect/new", "/collect/shop", "/compose/topics", "/compose/topics/shop.public.customers", "/compose/schemas", "/compose/schemas/shop.public.customers-value", "/connect", "/connect/new", "/connect/warehouse", "/platform", "/platform/groups", "/platform/log", "/platform/clusters"];
+
+  test("the platform's workers, consumer groups, log and registries are told", async () => {
+    await go("/platform");
+    await page.getByRole("link", { name: "shop-0" }).waitFor();
+    await page.getByRole("tab", { name: "Consumer groups" }).click();
+    const group = page.getByRole("region", { name: "Consumer group connect-warehouse" });
+    await group.getByText("shop.public.customers").waitFor();
+    await group.getByText("0 behind").waitFor();
+    await page.getByRole("tab", { name: "Log and registries" }).click();
+    await page.getByRole("heading", { name: "Embedded log" }).waitFor();
+    await page.getByRole("region", { name: "Schema registries" }).getByRole("link", { name: "warehouse" }).waitFor();
+  });
+
+  test("another Kafka Connect cluster is added, its connectors are steered, and it is forgotten", async () => {
+    // The server itself speaks Kafka Connect's API: it stands for the other cluster.
+    await go("/platform/clusters");
+    await page.getByRole("button", { name: "Add a cluster" }).click();
+    await page.getByLabel("Name").fill("old");
+    await page.getByLabel("REST URL").fill("nonsense");
+    refusalsExpected = true;
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText("must be the REST URL of a Kafka Connect worker").waitFor();
+    refusalsExpected = false;
+    await page.getByLabel("REST URL").fill(url);
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    const cluster = page.getByRole("region", { name: "Cluster old" });
+    await cluster.getByRole("button", { name: "Pause shop" }).click();
+    await cluster.getByRole("row", { name: "shop" }).getByText("Paused").waitFor();
+    await until("shop is paused", async () => (await (await fetch(`${url}/connectors/shop/status`)).json()).connector.state === "PAUSED");
+    await cluster.getByRole("button", { name: "Resume shop" }).click();
+    await cluster.getByRole("row", { name: "shop" }).getByText("Running").waitFor();
+    await cluster.getByRole("button", { name: "shop", exact: true }).click();
+    await cluster.getByLabel("configuration", { exact: true }).getByText("database.hostname").waitFor();
+    assert.match(await cluster.innerText(), /"database\.password": "\*+"/);
+    await cluster.getByRole("button", { name: "Forget old" }).click();
+    await page.getByLabel("Type old to confirm").fill("old");
+    await page.getByRole("button", { name: "Forget cluster" }).click();
+    await page.getByText("No other clusters").waitFor();
+  });
 
   test("every page fits a phone's width", async () => {
     const tab = await open("/", { viewport: { width: 360, height: 740 } });

@@ -8,6 +8,7 @@ import { ConnectorPage } from "./pages/connector";
 import { ConnectorsPage } from "./pages/connectors";
 import { CreatePage } from "./pages/create";
 import { OverviewPage } from "./pages/overview";
+import { PlatformPage } from "./pages/platform";
 import { SchemaPage, SchemasPage } from "./pages/schemas";
 import { TopicPage } from "./pages/topic";
 import { TopicsPage } from "./pages/topics";
@@ -16,7 +17,7 @@ import { Icon, Mark } from "./ui/icons";
 import { Empty } from "./ui/parts";
 import { ThemeSwitch } from "./ui/theme";
 
-const GO: Record<string, string> = { o: "/", c: "/collect", t: "/compose/topics", s: "/compose/schemas", k: "/connect" };
+const GO: Record<string, string> = { o: "/", c: "/collect", t: "/compose/topics", s: "/compose/schemas", k: "/connect", p: "/platform" };
 
 /** `g c` goes to Collect, `/` to the search, `?` lists the keys. */
 function useKeys(help: () => void) {
@@ -49,7 +50,7 @@ function KeysDialog({ onClose }: { onClose: () => void }) {
   useEffect(() => {
     box.current?.showModal();
   }, []);
-  const keys = [["g o", "Overview"], ["g c", "Collect: sources"], ["g t", "Compose: topics"], ["g s", "Compose: schemas"], ["g k", "Connect: sinks"], ["/", "Search in this page"], ["?", "This list"]];
+  const keys = [["g o", "Overview"], ["g c", "Collect: sources"], ["g t", "Compose: topics"], ["g s", "Compose: schemas"], ["g k", "Connect: sinks"], ["g p", "Platform: workers, groups, log"], ["/", "Search in this page"], ["?", "This list"]];
   return (
     <dialog ref={box} onClose={onClose} aria-label="Keys">
       <div className="body">
@@ -90,6 +91,7 @@ function Side() {
         <NavLink to="/collect" title="Sources"><Icon name="collect" />Collect{hint("source")}</NavLink>
         <NavLink to="/compose" title="Topics and schemas"><Icon name="compose" />Compose<span className="hint">{live.snapshot ? live.snapshot.topics.filter((topic) => !topic.internal).length : ""}</span></NavLink>
         <NavLink to="/connect" title="Sinks"><Icon name="connect" />Connect{hint("sink")}</NavLink>
+        <NavLink to="/platform" title="Workers, consumer groups, log, other clusters"><Icon name="platform" />Platform</NavLink>
       </nav>
       <div className="side-foot">
         <ThemeSwitch />
@@ -127,6 +129,8 @@ export function App() {
           <Route path="/compose/topics/:topic" element={<TopicPage />} />
           <Route path="/compose/schemas" element={<SchemasPage />} />
           <Route path="/compose/schemas/:subject" element={<SchemaPage />} />
+          <Route path="/platform" element={<PlatformPage />} />
+          <Route path="/platform/:tab" element={<PlatformPage />} />
           <Route path="*" element={<Empty page icon="search" title="There is no such page">Choose one from the navigation.</Empty>} />
         </Routes>
         </Boundary>

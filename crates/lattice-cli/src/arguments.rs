@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Schemas(Schemas),
     /// Workers that share the connectors, and what each runs
     Workers,
+    /// Consumer groups, and how far each is behind
+    Groups,
     /// Kinds of connectors that the server has
     Plugins,
     /// Create or update connectors from JSON or YAML files

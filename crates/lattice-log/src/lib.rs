@@ -15,8 +15,9 @@ pub mod record_batch;
 pub use embedded::{EmbeddedLog, EmbeddedOptions};
 pub use kafka::{GroupOptions, KafkaLog, KafkaOptions};
 pub use log::{
-    AppendRequest, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo, SourceOffset,
-    SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition, Transactions,
+    AppendRequest, Broker, CleanupPolicy, EncodedBatch, Log, LogHealth, PartitionInfo,
+    SourceOffset, SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo, TopicPartition,
+    Transactions,
 };
 pub use membership::{GroupView, Kept, Member, Membership};
 pub use record_batch::{

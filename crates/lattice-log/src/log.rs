@@ -192,6 +192,19 @@ pub struct LogHealth {
     pub free_bytes: Option<u64>,
 }
 
+/// A server that holds a part of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broker {
+    /// Its id.
+    pub id: i32,
+    /// Where clients reach it.
+    pub host: String,
+    /// The port there.
+    pub port: u16,
+    /// It is the one that leads the cluster, as far as clients are told.
+    pub controller: bool,
+}
+
 /// Topics, offsets and documents. Object-safe; used as `Arc<dyn Log>`.
 ///
 /// Cancel safety: a dropped future of a reading method does nothing; one of a writing method
@@ -298,4 +311,9 @@ pub trait Log: Send + Sync {
 
     /// Whether the log can take records.
     fn health(&self) -> LogHealth;
+
+    /// The brokers that the cluster last told of, by id; none where this process holds the log itself.
+    fn brokers(&self) -> Vec<Broker> {
+        Vec::new()
+    }
 }

@@ -81,6 +81,27 @@ export const tables = (name: string, config: Config) => value(api.POST("/api/v1/
 export const preview = (config: Config, topic: string) => value(api.POST("/api/v1/preview", { body: { config, topic } }));
 export const info = () => value(api.GET("/api/v1/info"));
 
+export const platform = {
+  workers: () => value(api.GET("/api/v1/workers")),
+  groups: () => value(api.GET("/api/v1/groups")),
+  log: () => value(api.GET("/api/v1/log")),
+};
+
+const there = (cluster: string, name: string) => ({ params: { path: { cluster, name } } });
+
+export const clusters = {
+  list: () => value(api.GET("/api/v1/clusters")),
+  put: (cluster: string, body: { url: string; username?: string; password?: string }) =>
+    value(api.PUT("/api/v1/clusters/{cluster}", { params: { path: { cluster } }, body })),
+  remove: (cluster: string) => value(api.DELETE("/api/v1/clusters/{cluster}", { params: { path: { cluster } }, ...text })),
+  connectors: (cluster: string) => value(api.GET("/api/v1/clusters/{cluster}/connectors", { params: { path: { cluster } } })),
+  act: (cluster: string, name: string, verb: "pause" | "resume") =>
+    value(verb === "pause" ? api.PUT("/api/v1/clusters/{cluster}/connectors/{name}/pause", { ...there(cluster, name), ...text }) : api.PUT("/api/v1/clusters/{cluster}/connectors/{name}/resume", { ...there(cluster, name), ...text })),
+  restart: (cluster: string, name: string) =>
+    value(api.POST("/api/v1/clusters/{cluster}/connectors/{name}/restart", { params: { path: { cluster, name }, query: { includeTasks: true } }, ...text })),
+  delete: (cluster: string, name: string) => value(api.DELETE("/api/v1/clusters/{cluster}/connectors/{name}", { ...there(cluster, name), ...text })),
+};
+
 export const topics = {
   list: () => value(api.GET("/api/v1/topics")),
   get: (topic: string) => value(api.GET("/api/v1/topics/{topic}", { params: { path: { topic } } })),

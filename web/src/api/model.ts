@@ -19,4 +19,6 @@ export type Plugin = Schemas["Plugin"];
 export type Validation = Schemas["Validation"];
 export type OffsetEntry = Schemas["Offsets"]["offsets"][number];
 export type SchemaVersion = Schemas["SchemaVersion"];
+export type ConsumerGroup = Schemas["ConsumerGroup"];
+export type Cluster = Schemas["Cluster"];
 export type ConnectorType = "source" | "sink";

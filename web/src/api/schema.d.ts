@@ -777,6 +777,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Consumer groups with what each has read, and how far it is behind */
+        get: operations["getGroups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The log, the brokers that hold it, and the schema registries in use */
+        get: operations["getLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1135,6 +1169,40 @@ export interface components {
             url: string;
             username?: string;
             password?: string;
+        };
+        ConsumerGroup: {
+            group: string;
+            /** @description The sink whose group this is; null: another client's. */
+            connector: string | null;
+            /** @description Records that are still to be read. */
+            behind: number;
+            partitions: {
+                topic: string;
+                partition: number;
+                offset: number;
+                /** @description null: there is no such topic any more. */
+                end_offset: number | null;
+                behind: number | null;
+            }[];
+        };
+        LogDetail: {
+            /** @enum {string} */
+            kind: "embedded" | "kafka";
+            writable: boolean;
+            message: string | null;
+            bytes: number;
+            free_bytes: number | null;
+            brokers: {
+                id: number;
+                host: string;
+                port: number;
+                controller: boolean;
+            }[];
+            registries: {
+                /** @description host:port, several separated by commas; null: Lattice's own. */
+                url: string | null;
+                connectors: string[];
+            }[];
         };
     };
     responses: never;
@@ -3275,6 +3343,46 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    getGroups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsumerGroup"][];
+                };
+            };
+        };
+    };
+    getLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description as asked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogDetail"];
                 };
             };
         };

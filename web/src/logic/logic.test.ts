@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { remoteConnectors } from "./clusters";
 import { diffLines, diffRows } from "./diff";
 import { advancedGroups, type Definition, firstFields, includeList, isIncluded, isMasked, parseRaw, patchOf, toConfig } from "./form";
 import { ago, bytes, count, DASH, duration, rate } from "./format";
@@ -126,4 +127,15 @@ describe("the graph", () => {
     expect(thickness(0)).toBe(1.25);
     expect(thickness(1e9)).toBe(6);
   });
+});
+
+test("a remote connector is as bad as its worst task, and tells why", () => {
+  const told = {
+    b: { info: { config: { "connector.class": "X" } }, status: { connector: { state: "RUNNING" }, tasks: [{ id: 0, state: "RUNNING" }, { id: 1, state: "FAILED", trace: "no disk" }] } },
+    a: { info: null, status: { connector: { state: "PAUSED" }, tasks: [] } },
+  };
+  expect(remoteConnectors(told)).toEqual([
+    { name: "a", class: "", state: "PAUSED", tasks: 0, running: 0, trace: null, config: {} },
+    { name: "b", class: "X", state: "FAILED", tasks: 2, running: 1, trace: "no disk", config: { "connector.class": "X" } },
+  ]);
 });

@@ -6,7 +6,7 @@ mod docs;
 mod status;
 mod topics;
 
-use std::process::ExitCode;
+use std::{collections::BTreeSet, process::ExitCode};
 
 use anyhow::Result;
 use clap::CommandFactory as _;
@@ -35,6 +35,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         Command::Schemas(command) => schemas(&server, &global, command).await?,
         Command::Workers => workers(&server, &global).await?,
+        Command::Groups => groups(&server, &global).await?,
         Command::Plugins => plugins(&server, &global).await?,
         Command::Apply { files, dry_run } => {
             apply::apply(&server, &global, &files, dry_run).await?;
@@ -107,6 +108,23 @@ async fn plugins(server: &Server, global: &Global) -> Result<()> {
     };
     let rows: Vec<_> = plugins.as_array().into_iter().flatten().map(row).collect();
     println!("{}", table::render(&["ALIAS", "TYPE", "VERSION", "CLASS"], &rows));
+    Ok(())
+}
+
+async fn groups(server: &Server, global: &Global) -> Result<()> {
+    let told = server.get("/api/v1/groups").await?;
+    if global.json {
+        return print_json(&told);
+    }
+    let row = |group: &Value| {
+        let partitions = group["partitions"].as_array().into_iter().flatten();
+        let topics: BTreeSet<&str> =
+            partitions.filter_map(|partition| partition["topic"].as_str()).collect();
+        let topics: Vec<&str> = topics.into_iter().collect();
+        vec![text(group, "group"), group["behind"].to_string(), topics.join(" ")]
+    };
+    let rows: Vec<_> = told.as_array().into_iter().flatten().map(row).collect();
+    println!("{}", table::render(&["GROUP", "LAG", "TOPICS"], &rows));
     Ok(())
 }
 

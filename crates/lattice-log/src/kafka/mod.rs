@@ -42,6 +42,7 @@ use self::{
     options::ClientOptions,
     producer::Producer,
     retry::Retry,
+    socket::Address,
     source_offsets::SourceOffsets,
     table::{Ground, Table},
     topics::{Copies, Topics},
@@ -49,7 +50,7 @@ use self::{
 };
 pub use self::{membership::GroupOptions, options::KafkaOptions};
 use crate::log::{
-    AppendRequest, Log, LogHealth, SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo,
+    AppendRequest, Broker, Log, LogHealth, SourceOffsetChange, StoredBatch, TopicConfig, TopicInfo,
     TopicPartition, Transactions,
 };
 use crate::membership::Membership;
@@ -337,5 +338,16 @@ impl Log for KafkaLog {
             bytes: self.inner.ground.topics.bytes(),
             free_bytes: None,
         }
+    }
+
+    fn brokers(&self) -> Vec<Broker> {
+        let told = self.inner.ground.cluster.metadata();
+        let broker = |(id, address): (&i32, &Address)| Broker {
+            id: *id,
+            host: address.host.clone(),
+            port: address.port,
+            controller: *id == told.controller,
+        };
+        told.brokers.iter().map(broker).collect()
     }
 }

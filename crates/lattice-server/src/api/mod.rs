@@ -5,6 +5,8 @@ mod clusters;
 mod connector;
 mod events;
 mod gather;
+mod groups;
+mod log;
 mod messages;
 mod overview;
 mod remote;
@@ -26,6 +28,8 @@ pub(crate) fn routes() -> Router<ServerState> {
         .route("/api/v1/info", get(info))
         .route("/api/v1/overview", get(overview::overview))
         .route("/api/v1/workers", get(workers::list))
+        .route("/api/v1/groups", get(groups::list))
+        .route("/api/v1/log", get(log::detail))
         .route("/api/v1/events", get(events::events))
         .route("/api/v1/connectors/{name}", get(connector::detail))
         .route("/api/v1/check", post(check::check))
