@@ -28,7 +28,8 @@ const HELP: &str = "cargo x COMMAND
   deploy check              the OpenTofu modules of deploy/tofu, without AWS
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
-  parity NAME               record anew what the real ones give: connect, registry (answers to requests), transforms
+  parity NAME               record anew what the real ones give: connect, registry (answers to requests), transforms;
+                            debezium --record [THEME…] runs the SQL cases, --check compares ours
   docs                      the API documentation of all crates, every link checked";
 
 fn main() -> ExitCode {
@@ -53,7 +54,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("deploy", [action]) => deploy::command(action),
         ("demo", []) => demo::run(),
         ("bench", rest) => bench::run(rest),
-        ("parity", [name]) => parity::command(name),
+        ("parity", [name, rest @ ..]) => parity::command(name, rest),
         ("docs", []) => gate::docs(),
         ("help" | "--help" | "-h", _) => {
             println!("{HELP}");

@@ -3,17 +3,19 @@
 //! The normal tests compare ours with the recording and need no Java.
 
 mod connect;
+mod debezium;
 mod registry;
 mod transforms;
 
 use anyhow::{Result, bail};
 
 /// `cargo x parity NAME`.
-pub(crate) fn command(name: &str) -> Result<()> {
-    match name {
-        "connect" => connect::record(),
-        "registry" => registry::record(),
-        "transforms" => transforms::record(),
-        _ => bail!("unknown program {name}: cargo x parity connect|registry|transforms"),
+pub(crate) fn command(name: &str, arguments: &[String]) -> Result<()> {
+    match (name, arguments) {
+        ("connect", []) => connect::record(),
+        ("debezium", arguments) => debezium::command(arguments),
+        ("registry", []) => registry::record(),
+        ("transforms", []) => transforms::record(),
+        _ => bail!("cargo x parity connect|debezium|registry|transforms"),
     }
 }

@@ -79,6 +79,10 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Take connectors over from a Kafka Connect cluster, with their offsets
+    Takeover(Moving),
+    /// Give connectors back to a Kafka Connect cluster, with their offsets
+    Handback(Moving),
     /// Print a completion script for a shell
     Completion {
         /// The shell
@@ -90,6 +94,24 @@ pub(crate) enum Command {
         /// The folder
         folder: PathBuf,
     },
+}
+
+/// Options of `lattice takeover` and `lattice handback`.
+#[derive(Args)]
+pub(crate) struct Moving {
+    /// The Kafka Connect cluster's REST API
+    #[arg(long)]
+    pub(crate) connect_url: String,
+    /// Only this connector; may be given several times [default: all]
+    #[arg(long = "connector", value_name = "NAME")]
+    pub(crate) connectors: Vec<String>,
+    /// The properties file of the Kafka Connect workers: its converters hold for connectors that
+    /// name none
+    #[arg(long)]
+    pub(crate) worker_config: Option<PathBuf>,
+    /// Only tell what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Options of `lattice serve`.

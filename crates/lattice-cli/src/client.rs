@@ -14,8 +14,13 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(global: &Global) -> Result<Self> {
+        Self::at(&global.url)
+    }
+
+    /// The server at a URL.
+    pub(crate) fn at(url: &str) -> Result<Self> {
         let http = Client::builder().build().context("make an HTTP client")?;
-        Ok(Self { http, url: global.url.trim_end_matches('/').to_owned() })
+        Ok(Self { http, url: url.trim_end_matches('/').to_owned() })
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Response> {

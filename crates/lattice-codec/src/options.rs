@@ -200,6 +200,9 @@ pub struct EncoderOptions {
     pub message: MessageForm,
 }
 
+/// The header that, whatever its name says, tells the kind of connector: `postgresql`.
+const CONNECTOR_NAME: &str = "__debezium.context.connectorName";
+
 /// `binary.handling.mode`, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageForm {
@@ -214,6 +217,18 @@ pub enum MessageForm {
 }
 
 impl EncoderOptions {
+    /// Says of which kind the source is, as it calls itself in its `source` block.
+    pub(crate) fn name_connector(&mut self, kind: &str) {
+        for (name, text) in &mut self.context_texts {
+            if *name == CONNECTOR_NAME {
+                kind.clone_into(text);
+            }
+        }
+        let written =
+            |(name, text): &(&'static str, String)| (*name, header_text(self.header, text));
+        self.context = self.context_texts.iter().map(written).collect();
+    }
+
     /// Reads a connector's configuration.
     ///
     /// Errors: `Config`, naming the key.
@@ -228,7 +243,7 @@ impl EncoderOptions {
             vec![
                 ("__debezium.context.connectorLogicalName", topics.prefix().to_owned()),
                 ("__debezium.context.taskId", task.to_string()),
-                ("__debezium.context.connectorName", connector.to_owned()),
+                (CONNECTOR_NAME, String::new()),
                 ("__debezium.context.runId", run_id()),
             ]
         } else {

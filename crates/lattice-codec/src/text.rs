@@ -107,11 +107,11 @@ fn scalar(schema: &Schema, value: &Value<'_>, out: &mut String) {
         Value::Bool(value) => write!(out, "{value}"),
         Value::Int(value) => write!(out, "{value}"),
         Value::Float32(value) => {
-            out.push_str(&float_text(f64::from(*value), value.to_string()));
+            out.push_str(&float_text(*value));
             Ok(())
         }
         Value::Float64(value) => {
-            out.push_str(&float_text(*value, value.to_string()));
+            out.push_str(&float_text(*value));
             Ok(())
         }
         Value::Text(text) => {

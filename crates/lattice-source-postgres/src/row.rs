@@ -7,7 +7,7 @@ use lattice_core::{Error, Result, event::RowDecoder, value::Value};
 
 use crate::{
     protocol::reader::{Malformed, Reader},
-    types::Decoder,
+    types::{Decoder, change::ColumnChange},
 };
 
 /// A column as it comes over the wire.
@@ -17,6 +17,8 @@ pub struct WireColumn {
     pub name: Arc<str>,
     /// Its decoder; `None`: it is not captured.
     pub decoder: Option<Decoder>,
+    /// What is done to its values.
+    pub change: Option<ColumnChange>,
 }
 
 /// Reads one table's rows.
@@ -76,7 +78,10 @@ impl RowDecoder for TupleDecoder {
                 _ => return Err(self.malformed()),
             };
             if column.decoder.is_some() {
-                out.push(value);
+                out.push(match &column.change {
+                    None => value,
+                    Some(change) => change.apply(value),
+                });
             }
         }
         Ok(())
@@ -197,7 +202,7 @@ mod tests {
 
     fn decoder(names: &[&str]) -> TupleDecoder {
         let column =
-            |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text) };
+            |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text), change: None };
         TupleDecoder::new("public.t".to_owned(), names.iter().map(column).collect())
     }
 
@@ -228,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_bad_value_names_its_column() {
-        let column = WireColumn { name: "n".into(), decoder: Some(Decoder::Int) };
+        let column = WireColumn { name: "n".into(), decoder: Some(Decoder::Int), change: None };
         let decoder = TupleDecoder::new("public.t".to_owned(), vec![column]);
         let error = decoder.decode(b"N\0\x01t\0\0\0\x01x", &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("column \"n\" of public.t"), "{error}");

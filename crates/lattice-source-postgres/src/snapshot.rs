@@ -99,8 +99,9 @@ impl Snapshot {
         let earlier = offset.snapshot.clone();
         let version_lsn = earlier.as_ref().map_or(0, |earlier| earlier.version_lsn);
         let planned = plan::plan(general, tables, &settings, &published, earlier.as_ref()).await?;
-        let (now_us, oldest) = moment(general, &snapshot).await?;
-        let xmin = earlier.filter(|earlier| !earlier.units.is_empty()).map_or(oldest, |e| e.xmin);
+        let moment = moment(general, &snapshot).await?;
+        let xmin =
+            earlier.filter(|earlier| !earlier.units.is_empty()).map_or(moment.oldest, |e| e.xmin);
         let progress = SnapshotProgress { version_lsn, xmin, units: planned.progress.clone() };
         for unit in &planned.units {
             let table = context.progress.table(&unit.table.id.to_string());
@@ -111,7 +112,8 @@ impl Snapshot {
         let (sender, pieces) = mpsc::channel(16);
         let workers = read::start(&settings, &snapshot, &planned, xmin, &context, sender).await?;
         let origin = Origin {
-            ts_us: now_us,
+            ts_us: moment.now_us,
+            tx_id: moment.tx_id,
             lsn: Some(version_lsn),
             snapshot: SnapshotMarker::True,
             ..Origin::default()
@@ -237,8 +239,10 @@ impl Snapshot {
                 progress.done.push(chunk);
             }
             report.snapshot_chunks.fetch_add(1, Ordering::Relaxed);
+            // A row that is the first of all and the last of its table is told as the first.
             if progress.done.len() >= progress.chunks as usize
                 && let Some(event) = events.last_mut()
+                && event.origin.snapshot != SnapshotMarker::First
             {
                 event.origin.snapshot = SnapshotMarker::LastInDataCollection;
             }
@@ -252,17 +256,31 @@ impl Snapshot {
     }
 }
 
-/// When the snapshot's transaction begins, and the oldest transaction it may not see in full.
-async fn moment(general: &mut Connection, snapshot: &str) -> Result<(i64, u64)> {
+/// The moment that a snapshot shows.
+struct Moment {
+    /// Units: µs since the Unix epoch.
+    now_us: i64,
+    /// The oldest transaction that the snapshot may not see in full.
+    oldest: u64,
+    /// The transaction that was begun to learn this, as events name one; none on a standby.
+    tx_id: Option<u64>,
+}
+
+async fn moment(general: &mut Connection, snapshot: &str) -> Result<Moment> {
     let sql = format!(
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT {}; \
          SELECT (extract(epoch FROM now()) * 1000000)::bigint, \
-         txid_snapshot_xmin(txid_current_snapshot()); COMMIT",
+         txid_snapshot_xmin(txid_current_snapshot()), \
+         CASE WHEN NOT pg_is_in_recovery() THEN txid_current() END; COMMIT",
         quote_literal(snapshot)
     );
     let row = general.query_one(&sql).await?;
-    let number = |index: usize| row.get(index).and_then(Option::as_deref).unwrap_or("0");
-    Ok((number(0).parse().unwrap_or(0), number(1).parse().unwrap_or(0)))
+    let number = |index: usize| row.get(index).and_then(Option::as_deref);
+    Ok(Moment {
+        now_us: number(0).and_then(|text| text.parse().ok()).unwrap_or(0),
+        oldest: number(1).and_then(|text| text.parse().ok()).unwrap_or(0),
+        tx_id: number(2).and_then(|text| text.parse().ok()),
+    })
 }
 
 /// Room for a piece. At most the whole budget, so that one huge row passes alone.

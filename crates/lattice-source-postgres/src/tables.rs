@@ -11,12 +11,16 @@ use lattice_core::{
 };
 
 use crate::{
-    config::Settings,
+    config::{Settings, rules::Rule},
     connection::{Connection, Purpose, Row},
     discover::{self, CatalogColumn, CatalogTable},
     protocol::pgoutput::Relation,
     row::{TupleDecoder, WireColumn},
-    types::{self, catalog::Catalog},
+    types::{
+        self,
+        catalog::{Catalog, describe},
+        change::{Change, ColumnChange},
+    },
 };
 
 /// A column as far as its schema and decoder depend on it.
@@ -255,12 +259,14 @@ impl Tables {
             if wanted && mapped.as_ref().is_none_or(|mapped| mapped.unknown) {
                 unknown.push(column.name.clone());
             }
-            let decoder = mapped.map(|mapped| {
+            let mut change = None;
+            let decoder = mapped.map(|mut mapped| {
+                change = self.treated(shape, column, is_key, &mut mapped);
                 let schema = column_schema(&mapped, optional, column.default.as_deref());
                 columns.push(Column { name: Arc::clone(&name), schema });
                 mapped.decoder
             });
-            wire.push(WireColumn { name, decoder });
+            wire.push(WireColumn { name, decoder, change });
         }
         let id = TableId {
             database: Arc::clone(&self.database),
@@ -272,6 +278,58 @@ impl Tables {
         let key = shape.key.iter().filter_map(position).collect();
         let decoder = Arc::new(TupleDecoder::new(id.to_string(), wire));
         TableSchema::new(id, columns, key, decoder)
+    }
+
+    /// What the column rules do to a column; its schema tells of it.
+    ///
+    /// A key's columns stay as they are: a record's key shows them anyway, and rows must not fall together.
+    fn treated(
+        &self,
+        shape: &Shape,
+        column: &ShapeColumn,
+        is_key: bool,
+        mapped: &mut types::Mapped,
+    ) -> Option<ColumnChange> {
+        let described = describe(&self.catalog, column.type_oid, column.typmod);
+        let rule = self.settings.rules.of(
+            &shape.schema,
+            &shape.table,
+            &column.name,
+            &described.name,
+        )?;
+        let mut tell = |name: &str, value: &str| mapped.schema.parameters.push((name.into(), value.into()));
+        let change = match rule {
+            Rule::Propagate | Rule::PropagateType => {
+                tell("__debezium.source.column.type", &described.name.to_uppercase());
+                for (name, number) in [("length", described.length), ("scale", described.scale)] {
+                    if let Some(number) = number {
+                        tell(&format!("__debezium.source.column.{name}"), &number.to_string());
+                    }
+                }
+                tell("__debezium.source.column.name", &column.name);
+                return None;
+            }
+            Rule::Change(_) if is_key => {
+                tracing::warn!(column = column.name, "a key column is neither masked nor cut");
+                return None;
+            }
+            Rule::Change(change) => change,
+        };
+        match change {
+            Change::Cut(count) => tell("truncateLength", &count.to_string()),
+            Change::Stars(_) | Change::Hash { .. } => tell("masked", "true"),
+        }
+        let is_text = described.is_text;
+        let takes = match change {
+            // A column that holds no more than stays needs no look.
+            Change::Cut(count) => {
+                (is_text || described.name == "bytea")
+                    && described.length.is_none_or(|length| length > *count as u64)
+            }
+            Change::Stars(_) | Change::Hash { .. } => is_text,
+        };
+        let length = described.length.filter(|_| is_text).and_then(|length| length.try_into().ok());
+        takes.then(|| ColumnChange { change: change.clone(), length })
     }
 
     fn warn_of_unknown(&self, id: &TableId, columns: &[String]) {

@@ -6,6 +6,7 @@
 //!
 //! Read first: [`Table`], then [`Answer::differs`].
 
+pub mod corpus;
 mod http;
 mod shape;
 mod table;

@@ -17,6 +17,8 @@ mod snapshot;
 mod sql_sink;
 mod startup;
 
+pub(crate) use kafka::Topics;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};

@@ -72,7 +72,7 @@ pub(crate) fn record() -> Result<()> {
     Ok(())
 }
 
-fn psql(url: &str, statements: &[String]) -> Result<String> {
+pub(super) fn psql(url: &str, statements: &[String]) -> Result<String> {
     let mut command = Command::new(place::system_postgres("15")?.join("psql"));
     command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url]);
     for statement in statements {
@@ -113,13 +113,13 @@ fn drop_slots(url: &str) -> Result<()> {
 }
 
 /// A broker and a worker; both end with this.
-struct Real {
-    worker: Worker,
-    broker: Broker,
+pub(super) struct Real {
+    pub(super) worker: Worker,
+    pub(super) broker: Broker,
 }
 
 impl Real {
-    fn start() -> Result<Self> {
+    pub(super) fn start() -> Result<Self> {
         let base = place::dev().join("parity");
         let [worker, broker] = ["worker", "broker"].map(|name| base.join(name));
         for folder in [&worker, &broker] {

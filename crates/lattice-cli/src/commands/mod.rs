@@ -4,6 +4,7 @@ mod apply;
 mod connectors;
 mod docs;
 mod status;
+mod takeover;
 mod topics;
 
 use std::{collections::BTreeSet, process::ExitCode};
@@ -41,6 +42,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
             apply::apply(&server, &global, &files, dry_run).await?;
         }
         Command::Check { files } => return apply::check(&server, &global, &files).await,
+        Command::Takeover(moving) => {
+            takeover::run(&server, &global, &moving, takeover::Way::Here).await?;
+        }
+        Command::Handback(moving) => {
+            takeover::run(&server, &global, &moving, takeover::Way::Back).await?;
+        }
         Command::Completion { shell } => {
             let mut command = Arguments::command();
             clap_complete::generate(shell, &mut command, "lattice", &mut std::io::stdout());

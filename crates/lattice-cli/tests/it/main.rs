@@ -4,5 +4,6 @@ mod api;
 mod clusters;
 mod command_line;
 mod contract;
+mod debezium;
 mod parity;
 mod settings;

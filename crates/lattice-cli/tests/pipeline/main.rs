@@ -10,6 +10,7 @@ mod metrics;
 mod pairs;
 mod registries;
 mod sql;
+mod takeover;
 mod transforms;
 mod workers;
 

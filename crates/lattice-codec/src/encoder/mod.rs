@@ -59,6 +59,8 @@ pub struct Encoder {
     notices: Vec<NoticePlan>,
     transactions: Transactions,
     scratch: Scratch,
+    /// Whether the headers tell the kind of source.
+    named: bool,
     /// With transformations, records go another way.
     staging: Option<Staging>,
 }
@@ -112,6 +114,7 @@ impl Encoder {
             notices: Vec::new(),
             transactions: Transactions::default(),
             scratch: Scratch::default(),
+            named: false,
             staging: None,
         }
     }
@@ -130,6 +133,10 @@ impl Encoder {
     ///
     /// Errors: `Schema` for names that collide and for incompatible changes; the registry's own.
     pub async fn prepare(&mut self, batch: &SourceBatch) -> Result<()> {
+        if !self.named {
+            self.options.name_connector(&source::kind(&*batch.info));
+            self.named = true;
+        }
         if let Some(staging) = &mut self.staging {
             return staging.prepare(&self.options, &self.registry, batch).await;
         }

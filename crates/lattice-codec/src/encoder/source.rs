@@ -2,12 +2,24 @@
 //! that part is encoded once and copied.
 
 use lattice_core::{
-    event::{Origin, SourceBatch, TableId},
+    event::{Origin, SourceBatch, SourceInfo, TableId},
     value::Value,
 };
 
 use super::plan::TablePlan;
 use crate::writer::{Fault, Part, Pieces};
+
+/// What the source calls itself: the block's `connector`.
+pub(super) fn kind(info: &dyn SourceInfo) -> String {
+    let table = TableId { database: "".into(), schema: "".into(), table: "".into() };
+    let (origin, mut values) = (Origin::default(), Vec::new());
+    info.values(&table, &origin, &mut values);
+    let place = info.schema().field_index("connector");
+    match place.and_then(|place| values.get(place)) {
+        Some(Value::Text(text)) => text.as_str().to_owned(),
+        _ => String::new(),
+    }
+}
 
 /// One table's block. All its batches are of one source.
 #[derive(Default)]

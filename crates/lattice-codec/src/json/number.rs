@@ -1,11 +1,14 @@
 //! Numbers as Java prints them.
 
+use std::fmt::{Display, LowerExp};
+
 use lattice_core::decimal;
 
-/// Java's `Double.toString`, except that what is not finite is the caller's matter.
-pub(crate) fn float_text(number: f64, shortest: String) -> String {
-    let size = number.abs();
+/// Java's `Double.toString` or `Float.toString`, except that what is not finite is the caller's matter.
+pub(crate) fn float_text<N: Copy + Display + LowerExp + Into<f64>>(number: N) -> String {
+    let size = number.into().abs();
     if size == 0.0 || (1e-3..1e7).contains(&size) {
+        let shortest = number.to_string();
         return if shortest.contains(['.', 'e']) { shortest } else { format!("{shortest}.0") };
     }
     let text = format!("{number:e}");
@@ -52,10 +55,12 @@ mod tests {
 
     #[test]
     fn floats_are_java_s() {
-        let text = |number: f64| float_text(number, number.to_string());
+        let text = float_text::<f64>;
         assert_eq!(text(1.0), "1.0");
         assert_eq!(text(0.001), "0.001");
         assert_eq!(text(1e7), "1.0E7");
         assert_eq!(text(-1.25e-5), "-1.25E-5");
+        assert_eq!(float_text(f32::MAX), "3.4028235E38");
+        assert_eq!(float_text(0.1_f32), "0.1");
     }
 }

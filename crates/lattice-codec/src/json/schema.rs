@@ -6,7 +6,10 @@ use lattice_core::{
 };
 use serde_json::{Map, Value as Json};
 
-use super::schemaless::{member_name, schemaless_json};
+use super::{
+    schemaless::{member_name, schemaless_json},
+    write::not_finite,
+};
 
 /// The schema object's text.
 pub(crate) fn schema_text(schema: &Schema) -> String {
@@ -81,6 +84,8 @@ pub(crate) fn plain(schema: &Schema, value: &Value<'_>) -> Json {
                 .map(|(field, item)| (field.name.to_string(), plain(&field.schema, item)))
                 .collect(),
         ),
+        Value::Float32(number) if !number.is_finite() => not_finite((*number).into()).into(),
+        Value::Float64(number) if !number.is_finite() => not_finite(*number).into(),
         scalar => schemaless_json(scalar),
     }
 }

@@ -1,6 +1,9 @@
 //! Values → JSON text, by a plan that is compiled once a schema.
 
-use std::io::Write as _;
+use std::{
+    fmt::{Display, LowerExp},
+    io::Write as _,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use lattice_core::{
@@ -155,9 +158,9 @@ impl Shape {
             }
             (Self::Int, Value::Int(number)) => write_int(*number, out),
             (Self::Float, Value::Float32(number)) => {
-                write_float(f64::from(*number), number.to_string(), out);
+                write_float(*number, out);
             }
-            (Self::Float, Value::Float64(number)) => write_float(*number, number.to_string(), out),
+            (Self::Float, Value::Float64(number)) => write_float(*number, out),
             (Self::Text, Value::Text(text)) => write_string(text.as_bytes(), out),
             (Self::Bytes, Value::Bytes(bytes)) => {
                 out.push(b'"');
@@ -227,14 +230,21 @@ pub(crate) fn write_int(number: i64, out: &mut Vec<u8>) {
     let _ = write!(out, "{number}");
 }
 
-fn write_float(number: f64, shortest: String, out: &mut Vec<u8>) {
-    let text = match () {
-        () if number.is_nan() => "\"NaN\"".to_owned(),
-        () if number == f64::INFINITY => "\"Infinity\"".to_owned(),
-        () if number == f64::NEG_INFINITY => "\"-Infinity\"".to_owned(),
-        () => float_text(number, shortest),
-    };
-    out.extend_from_slice(text.as_bytes());
+fn write_float<N: Copy + Display + LowerExp + Into<f64>>(number: N, out: &mut Vec<u8>) {
+    match not_finite(number.into()) {
+        Some(word) => out.extend_from_slice(format!("\"{word}\"").as_bytes()),
+        None => out.extend_from_slice(float_text(number).as_bytes()),
+    }
+}
+
+/// Jackson's word for what is no JSON number.
+pub(crate) fn not_finite(number: f64) -> Option<&'static str> {
+    match number {
+        f64::INFINITY => Some("Infinity"),
+        f64::NEG_INFINITY => Some("-Infinity"),
+        number if number.is_nan() => Some("NaN"),
+        _ => None,
+    }
 }
 
 /// A JSON string with Jackson's escapes.

@@ -8,8 +8,6 @@ use lattice_core::config::{
 
 /// Prefixes of keys that are refused: to pass over them would write other values than asked for.
 pub const REFUSED: &[&str] = &[
-    "column.mask.",
-    "column.truncate.",
     "converters",
     "post.processors",
     "snapshot.select.statement.overrides",
@@ -155,6 +153,10 @@ keys! {
     TABLE_IGNORE_BUILTIN = Key::new("table.ignore.builtin", Boolean, "Leaves out the system's tables").group("Filters").default("true");
     /// `message.key.columns`
     MESSAGE_KEY_COLUMNS = Key::new("message.key.columns", Text, "Columns that take the primary key's place: <table regex>:<column>[,<column>];…").group("Filters");
+    /// `column.propagate.source.type`
+    COLUMN_PROPAGATE_SOURCE_TYPE = filters("column.propagate.source.type", "Columns whose schemas tell the database's type, as regular expressions on schema.table.column");
+    /// `datatype.propagate.source.type`
+    DATATYPE_PROPAGATE_SOURCE_TYPE = filters("datatype.propagate.source.type", "Types whose columns' schemas tell them, as regular expressions on schema.table.type");
     /// `decimal.handling.mode`
     DECIMAL_HANDLING_MODE = values("decimal.handling.mode", "numeric and money as precise decimals, double or string", &["precise", "double", "string"]).default("precise");
     /// `time.precision.mode`
@@ -227,6 +229,8 @@ pub const KEYS: &[Key] = &[
     COLUMN_EXCLUDE_LIST,
     TABLE_IGNORE_BUILTIN,
     MESSAGE_KEY_COLUMNS,
+    COLUMN_PROPAGATE_SOURCE_TYPE,
+    DATATYPE_PROPAGATE_SOURCE_TYPE,
     DECIMAL_HANDLING_MODE,
     TIME_PRECISION_MODE,
     BINARY_HANDLING_MODE,
@@ -277,8 +281,6 @@ pub const IGNORED: &[Key] = &[
     quiet("skip.messages.without.change", Boolean, "all updates are written"),
     quiet("topic.cache.size", Int, "topic names are kept per table"),
     quiet("include.schema.comments", Boolean, "comments are not read, as in Debezium"),
-    quiet("column.propagate.source.type", List, "source types are not written into schemas yet"),
-    quiet("datatype.propagate.source.type", List, "source types are not written into schemas yet"),
     quiet("sourceinfo.struct.maker", Class, NOT_JAVA),
     quiet("transaction.metadata.factory", Class, NOT_JAVA),
     quiet("provide.transaction.metadata", Boolean, "transaction metadata are not written yet"),

@@ -2,6 +2,7 @@
 
 pub mod filter;
 pub mod keys;
+pub mod rules;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::{
     types::{BinaryMode, DecimalMode, Modes, TimeMode, UnknownMode},
 };
 use filter::{ColumnFilter, KeyColumns, PatternList, TableFilter};
+use rules::ColumnRules;
 
 /// `snapshot.mode`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +69,8 @@ pub struct Settings {
     pub tables: TableFilter,
     /// Which columns.
     pub columns: ColumnFilter,
+    /// What is done to columns' values.
+    pub rules: ColumnRules,
     /// `message.key.columns`
     pub key_columns: KeyColumns,
     /// Which prefixes of logical messages.
@@ -127,6 +131,7 @@ impl Settings {
             via_root: config.boolean(&keys::PUBLISH_VIA_PARTITION_ROOT)?,
             tables: TableFilter::from_config(config)?,
             columns: ColumnFilter::from_config(config)?,
+            rules: ColumnRules::from_config(config)?,
             key_columns: KeyColumns::from_config(config)?,
             messages: PatternList::either(
                 config,

@@ -117,7 +117,8 @@ impl Assembler {
             max_events: settings.max_batch,
             relations: HashMap::new(),
             transaction: Transaction::default(),
-            last_commit: offset.commit_lsn,
+            // Behind a snapshot there was no commit yet: its position is the slot's.
+            last_commit: offset.tx_id.and(offset.commit_lsn),
             offset,
             moved: false,
             events: Vec::new(),

@@ -48,6 +48,35 @@ pub struct TypeInfo {
     pub kind: Kind,
 }
 
+/// A column's type as a database's tools tell it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Described {
+    /// Its name, without its schema.
+    pub name: String,
+    /// Most characters or digits, where it declares them.
+    pub length: Option<u64>,
+    /// Decimal places, where it declares them.
+    pub scale: Option<u64>,
+    /// Whether its values are texts of characters.
+    pub is_text: bool,
+}
+
+/// Describes a column's type.
+#[must_use]
+pub fn describe(catalog: &Catalog, oid: u32, typmod: i32) -> Described {
+    let Some(info) = catalog.get(oid) else { return Described::default() };
+    let name = info.name.to_string();
+    let declared = u64::try_from(typmod - 4).ok();
+    let built_in = &*info.schema == "pg_catalog";
+    let is_text = built_in && matches!(&*name, "text" | "varchar" | "bpchar" | "name" | "char");
+    let (length, scale) = match (&*name, built_in) {
+        ("varchar" | "bpchar", true) => (declared, None),
+        ("numeric", true) => (declared.map(|packed| packed >> 16), declared.map(|packed| packed & 0x7ff)),
+        _ => (None, None),
+    };
+    Described { name, length, scale, is_text }
+}
+
 /// The types that are known so far.
 #[derive(Debug, Default)]
 pub struct Catalog {

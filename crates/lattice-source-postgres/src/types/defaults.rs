@@ -5,7 +5,7 @@ use lattice_core::{
     value::{Text, Value},
 };
 
-use super::{Decoder, Mapped};
+use super::{Decoder, Mapped, numeric};
 
 /// The schema's default for a column whose `DEFAULT` is `expression` (as `pg_get_expr` gives it):
 /// a literal's value; zero for a function; `None` for what cannot be known.
@@ -49,6 +49,9 @@ fn decode(mapped: &Mapped, literal: &str) -> Option<Value<'static>> {
     if matches!(mapped.decoder, Decoder::Text) {
         return Some(Value::Text(Text::copied(literal)));
     }
+    if let (Decoder::NumericText, Some(scale)) = (&mapped.decoder, mapped.scale) {
+        return numeric::text_at(literal.as_bytes(), scale).ok();
+    }
     // A literal is not always in the session's form (an interval, a time without seconds):
     // what our decoders cannot read gives no default, never a wrong one.
     mapped.decoder.decode(literal.as_bytes()).ok().map(Value::into_owned)
@@ -76,7 +79,13 @@ mod tests {
     use lattice_core::schema::Schema;
 
     fn default(kind: Type, decoder: Decoder, expression: &str) -> Option<Value<'static>> {
-        let mapped = Mapped { schema: Schema::new(kind), decoder, unknown: false, defaults: true };
+        let mapped = Mapped {
+            schema: Schema::new(kind),
+            decoder,
+            unknown: false,
+            defaults: true,
+            scale: None,
+        };
         default_value(&mapped, expression)
     }
 

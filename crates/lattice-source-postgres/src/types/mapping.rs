@@ -22,11 +22,13 @@ pub struct Mapped {
     pub unknown: bool,
     /// Whether the schema may carry a default.
     pub defaults: bool,
+    /// Decimal places of a number that is written as text.
+    pub scale: Option<usize>,
 }
 
 impl Mapped {
     fn new(schema: Schema, decoder: Decoder) -> Self {
-        Self { schema, decoder, unknown: false, defaults: true }
+        Self { schema, decoder, unknown: false, defaults: true, scale: None }
     }
 
     fn plain(kind: Type, decoder: Decoder) -> Self {
@@ -232,7 +234,11 @@ fn numeric(typmod: i32, modes: &Modes, optional: bool) -> Mapped {
     let special_null = !modes.fail_on_special && optional;
     match modes.decimal {
         DecimalMode::Double => return Mapped::plain(Type::Float64, Decoder::Float64),
-        DecimalMode::String => return Mapped::plain(Type::String, Decoder::NumericText),
+        DecimalMode::String => {
+            let scale = (typmod >= 4).then(|| declared(typmod).1);
+            let scale = scale.map(|scale| usize::try_from(scale).unwrap_or(0));
+            return Mapped { scale, ..Mapped::plain(Type::String, Decoder::NumericText) };
+        }
         DecimalMode::Precise => {}
     }
     if typmod < 4 {
@@ -245,16 +251,21 @@ fn numeric(typmod: i32, modes: &Modes, optional: bool) -> Mapped {
             .named("io.debezium.data.VariableScaleDecimal", 1);
         return Mapped::new(schema, Decoder::VariableDecimal { special_null }).without_default();
     }
+    let (precision, scale) = declared(typmod);
+    let schema =
+        decimal_schema(scale).parameter("connect.decimal.precision", &precision.to_string());
+    let scale = usize::try_from(scale).unwrap_or(0);
+    Mapped::new(schema, Decoder::Decimal { scale, special_null })
+}
+
+/// Precision and scale that a column declares.
+fn declared(typmod: i32) -> (i32, i32) {
     let packed = typmod - 4;
     let precision = (packed >> 16) & 0xffff;
     // Eleven bits with a sign, since PostgreSQL 15. A negative scale says that the last digits
     // are zeros; they are written out.
     let scale = ((packed & 0x7ff) ^ 1024) - 1024;
-    let (precision, scale) = if scale < 0 { (precision - scale, 0) } else { (precision, scale) };
-    let schema =
-        decimal_schema(scale).parameter("connect.decimal.precision", &precision.to_string());
-    let scale = usize::try_from(scale).unwrap_or(0);
-    Mapped::new(schema, Decoder::Decimal { scale, special_null })
+    if scale < 0 { (precision - scale, 0) } else { (precision, scale) }
 }
 
 fn decimal_schema(scale: i32) -> Schema {

@@ -4,6 +4,7 @@
 //! decoder serves both and they cannot disagree.
 
 pub mod catalog;
+pub mod change;
 mod composite;
 mod decoder;
 mod defaults;

@@ -79,6 +79,16 @@ pub(super) fn text(raw: &[u8]) -> Result<Value<'_>, BadValue> {
     })
 }
 
+/// A `numeric`'s text with this many decimal places.
+pub(super) fn text_at(raw: &[u8], scale: usize) -> Result<Value<'static>, BadValue> {
+    if is_special(raw) {
+        return text(raw).map(Value::into_owned);
+    }
+    let unscaled = decimal(raw, scale)?;
+    let scale = i64::try_from(scale).map_err(|_| BadValue("too many decimal places"))?;
+    Ok(Value::Text(Text::owned(decimal::plain_text(unscaled.as_slice(), scale))))
+}
+
 /// A `money`'s plain number: `-$1,234.50` → `-1234.50`.
 pub(super) fn money(text: &[u8]) -> String {
     let negative = text.iter().any(|byte| matches!(byte, b'-' | b'('));
