@@ -17,6 +17,16 @@ public final class TopicDump {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     public static void main(String[] arguments) throws Exception {
+        try {
+            dump(arguments);
+        } catch (org.apache.kafka.common.KafkaException error) {
+            // Kafka's own have no stack trace, over which the launcher would stumble.
+            System.err.println(error);
+            System.exit(1);
+        }
+    }
+
+    private static void dump(String[] arguments) throws Exception {
         Map<String, Object> config = Map.of("bootstrap.servers", arguments[0], "isolation.level", "read_committed");
         ByteArrayDeserializer bytes = new ByteArrayDeserializer();
         StringBuilder out = new StringBuilder();

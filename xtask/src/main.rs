@@ -29,7 +29,7 @@ const HELP: &str = "cargo x COMMAND
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
   parity NAME               record anew what the real ones give: connect, registry (answers to requests), transforms;
-                            debezium --record [THEME…] runs the SQL cases, --check compares ours
+                            debezium --record [THEME…] runs the SQL cases, --check compares ours; takeover [ROUNDS]
   docs                      the API documentation of all crates, every link checked";
 
 fn main() -> ExitCode {

@@ -5,6 +5,7 @@
 mod connect;
 mod debezium;
 mod registry;
+mod takeover;
 mod transforms;
 
 use anyhow::{Result, bail};
@@ -15,7 +16,8 @@ pub(crate) fn command(name: &str, arguments: &[String]) -> Result<()> {
         ("connect", []) => connect::record(),
         ("debezium", arguments) => debezium::command(arguments),
         ("registry", []) => registry::record(),
+        ("takeover", arguments) => takeover::command(arguments),
         ("transforms", []) => transforms::record(),
-        _ => bail!("cargo x parity connect|debezium|registry|transforms"),
+        _ => bail!("cargo x parity connect|debezium|registry|takeover|transforms"),
     }
 }

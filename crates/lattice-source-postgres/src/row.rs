@@ -19,6 +19,9 @@ pub struct WireColumn {
     pub decoder: Option<Decoder>,
     /// What is done to its values.
     pub change: Option<ColumnChange>,
+    /// What stands in its place where an old key does not hold it, if it must have a value whose zero its schema does not
+    /// tell: a number that is written as text.
+    pub missing: Option<&'static str>,
 }
 
 /// Reads one table's rows.
@@ -59,7 +62,7 @@ impl RowDecoder for TupleDecoder {
         }
         for column in &self.columns {
             let value = match reader.u8().map_err(malformed)? {
-                b'n' if kind == b'K' => Value::Missing,
+                b'n' if kind == b'K' => column.missing.map_or(Value::Missing, Value::text),
                 b'n' => Value::Null,
                 b'u' => Value::Unchanged,
                 b't' => {
@@ -202,7 +205,7 @@ mod tests {
 
     fn decoder(names: &[&str]) -> TupleDecoder {
         let column =
-            |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text), change: None };
+            |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text), change: None, missing: None };
         TupleDecoder::new("public.t".to_owned(), names.iter().map(column).collect())
     }
 
@@ -233,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_bad_value_names_its_column() {
-        let column = WireColumn { name: "n".into(), decoder: Some(Decoder::Int), change: None };
+        let column = WireColumn { name: "n".into(), decoder: Some(Decoder::Int), change: None, missing: None };
         let decoder = TupleDecoder::new("public.t".to_owned(), vec![column]);
         let error = decoder.decode(b"N\0\x01t\0\0\0\x01x", &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("column \"n\" of public.t"), "{error}");

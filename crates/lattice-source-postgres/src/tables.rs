@@ -259,14 +259,15 @@ impl Tables {
             if wanted && mapped.as_ref().is_none_or(|mapped| mapped.unknown) {
                 unknown.push(column.name.clone());
             }
-            let mut change = None;
+            let (mut change, mut missing) = (None, None);
             let decoder = mapped.map(|mut mapped| {
                 change = self.treated(shape, column, is_key, &mut mapped);
                 let schema = column_schema(&mapped, optional, column.default.as_deref());
+                missing = types::zero_text(&mapped).filter(|_| !optional && schema.default.is_none());
                 columns.push(Column { name: Arc::clone(&name), schema });
                 mapped.decoder
             });
-            wire.push(WireColumn { name, decoder, change });
+            wire.push(WireColumn { name, decoder, change, missing });
         }
         let id = TableId {
             database: Arc::clone(&self.database),

@@ -18,6 +18,7 @@ mod sql_sink;
 mod startup;
 
 pub(crate) use kafka::Topics;
+pub(crate) use platform::{Platform, binary};
 
 use std::path::PathBuf;
 

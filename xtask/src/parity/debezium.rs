@@ -135,11 +135,11 @@ fn wait(
     Ok(())
 }
 
-fn agent() -> ureq::Agent {
+pub(super) fn agent() -> ureq::Agent {
     ureq::Agent::config_builder().http_status_as_error(false).build().into()
 }
 
-fn create(real: &Real, name: &str, config: &Value) -> Result<()> {
+pub(super) fn create(real: &Real, name: &str, config: &Value) -> Result<()> {
     let url = format!("http://{}/connectors/{name}/config", real.worker.address());
     let mut answer =
         agent().put(&url).header("content-type", "application/json").send(config.to_string())?;
@@ -163,7 +163,7 @@ fn failure(real: &Real, name: &str) -> Result<()> {
 }
 
 /// The `database.*` keys.
-fn parts(server: &str, database: &str) -> Result<Vec<(String, String)>> {
+pub(super) fn parts(server: &str, database: &str) -> Result<Vec<(String, String)>> {
     let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
     let (login, place) = rest.split_once('@').context("PostgreSQL's URL has a user")?;
     let (user, password) = login.split_once(':').context("and a password")?;
@@ -174,7 +174,7 @@ fn parts(server: &str, database: &str) -> Result<Vec<(String, String)>> {
 }
 
 /// A connector that was deleted may hold its slot a moment longer.
-fn drop_database(server: &str, database: &str) -> Result<()> {
+pub(super) fn drop_database(server: &str, database: &str) -> Result<()> {
     let slots = format!("from pg_replication_slots where database = '{database}'");
     let start = Instant::now();
     loop {
@@ -192,7 +192,7 @@ fn drop_database(server: &str, database: &str) -> Result<()> {
 }
 
 /// Every record of the broker.
-fn dump(broker: &str) -> Result<Vec<Raw>> {
+pub(super) fn dump(broker: &str) -> Result<Vec<Raw>> {
     let jars = connect::home().join("lib").join("*");
     let program = place::root().join("xtask/java/TopicDump.java");
     let text = capture(Command::new("java").arg("-cp").arg(jars).arg(program).arg(broker))?;

@@ -57,6 +57,20 @@ fn decode(mapped: &Mapped, literal: &str) -> Option<Value<'static>> {
     mapped.decoder.decode(literal.as_bytes()).ok().map(Value::into_owned)
 }
 
+/// Zero of a number that is written as text.
+#[must_use]
+pub fn zero_text(mapped: &Mapped) -> Option<&'static str> {
+    const ZEROS: &str = "0.0000000000000000000000000000000000000000";
+    match &mapped.decoder {
+        Decoder::MoneyText => Some("0.00"),
+        Decoder::NumericText => match mapped.scale.unwrap_or(0) {
+            0 => Some("0"),
+            scale => Some(ZEROS.get(..scale + 2).unwrap_or(ZEROS)),
+        },
+        _ => None,
+    }
+}
+
 fn zero(mapped: &Mapped) -> &'static str {
     match &mapped.decoder {
         Decoder::Bool => "f",

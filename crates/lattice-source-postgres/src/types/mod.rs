@@ -13,7 +13,7 @@ mod numeric;
 mod temporal;
 
 pub use decoder::{BadValue, Decoder};
-pub use defaults::default_value;
+pub use defaults::{default_value, zero_text};
 pub use mapping::{Mapped, map_type};
 
 /// `decimal.handling.mode`
