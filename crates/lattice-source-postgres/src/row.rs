@@ -204,8 +204,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn decoder(names: &[&str]) -> TupleDecoder {
-        let column =
-            |name: &&str| WireColumn { name: (*name).into(), decoder: Some(Decoder::Text), change: None, missing: None };
+        let column = |name: &&str| WireColumn {
+            name: (*name).into(),
+            decoder: Some(Decoder::Text),
+            change: None,
+            missing: None,
+        };
         TupleDecoder::new("public.t".to_owned(), names.iter().map(column).collect())
     }
 
@@ -236,7 +240,12 @@ mod tests {
 
     #[test]
     fn a_bad_value_names_its_column() {
-        let column = WireColumn { name: "n".into(), decoder: Some(Decoder::Int), change: None, missing: None };
+        let column = WireColumn {
+            name: "n".into(),
+            decoder: Some(Decoder::Int),
+            change: None,
+            missing: None,
+        };
         let decoder = TupleDecoder::new("public.t".to_owned(), vec![column]);
         let error = decoder.decode(b"N\0\x01t\0\0\0\x01x", &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("column \"n\" of public.t"), "{error}");

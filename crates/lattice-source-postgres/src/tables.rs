@@ -245,11 +245,14 @@ impl Tables {
     fn compile(&self, shape: &Shape) -> TableSchema {
         let (mut columns, mut wire, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         let modes = &self.settings.modes;
+        let chosen = self.settings.key_columns.of(&shape.schema, &shape.table).is_some();
         for column in &shape.columns {
             let is_key = shape.key.contains(&column.name);
             let wanted =
                 is_key || self.settings.columns.allows(&shape.schema, &shape.table, &column.name);
-            let optional = column.optional && !is_key;
+            // Columns that the configuration makes a key may hold NULL; a primary key's never do, even where the catalog
+            // does not know the table any more.
+            let optional = column.optional && (chosen || !is_key);
             let mapped = wanted
                 .then(|| {
                     types::map_type(&self.catalog, column.type_oid, column.typmod, modes, optional)
@@ -263,7 +266,8 @@ impl Tables {
             let decoder = mapped.map(|mut mapped| {
                 change = self.treated(shape, column, is_key, &mut mapped);
                 let schema = column_schema(&mapped, optional, column.default.as_deref());
-                missing = types::zero_text(&mapped).filter(|_| !optional && schema.default.is_none());
+                missing =
+                    types::zero_text(&mapped).filter(|_| !optional && schema.default.is_none());
                 columns.push(Column { name: Arc::clone(&name), schema });
                 mapped.decoder
             });
@@ -292,13 +296,10 @@ impl Tables {
         mapped: &mut types::Mapped,
     ) -> Option<ColumnChange> {
         let described = describe(&self.catalog, column.type_oid, column.typmod);
-        let rule = self.settings.rules.of(
-            &shape.schema,
-            &shape.table,
-            &column.name,
-            &described.name,
-        )?;
-        let mut tell = |name: &str, value: &str| mapped.schema.parameters.push((name.into(), value.into()));
+        let rule =
+            self.settings.rules.of(&shape.schema, &shape.table, &column.name, &described.name)?;
+        let mut tell =
+            |name: &str, value: &str| mapped.schema.parameters.push((name.into(), value.into()));
         let change = match rule {
             Rule::Propagate | Rule::PropagateType => {
                 tell("__debezium.source.column.type", &described.name.to_uppercase());

@@ -52,17 +52,20 @@ fn record(wanted: &[String]) -> Result<()> {
         let server = urls.of(&theme.server)?;
         let mut databases = BTreeMap::new();
         for run in &theme.runs {
-            let database = one(&real, &server, run).with_context(|| format!("record {}", run.name))?;
+            let database =
+                one(&real, &server, run).with_context(|| format!("record {}", run.name))?;
             databases.insert(run.name.clone(), database);
         }
         let raw = dump(&real.broker.address())?;
-        let captures = theme.runs.iter().map(|run| {
-            (run.name.clone(), Capture::new(run, &databases[&run.name], &raw))
-        });
+        let captures = theme
+            .runs
+            .iter()
+            .map(|run| (run.name.clone(), Capture::new(run, &databases[&run.name], &raw)));
         let recorded = Recorded(captures.collect());
         let records: usize = recorded.0.values().map(Capture::len).sum();
         let cases: usize = theme.runs.iter().map(|run| run.cases.len()).sum();
-        fs::write(file.with_extension("recorded.json"), recorded.write()).context("write what was recorded")?;
+        fs::write(file.with_extension("recorded.json"), recorded.write())
+            .context("write what was recorded")?;
         println!("{name}: {cases} cases, {records} records");
     }
     drop(real);
@@ -76,7 +79,9 @@ fn themes(wanted: &[String]) -> Result<Vec<(String, PathBuf)>> {
     for entry in fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))? {
         let file = entry.context("list the themes")?.path();
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(name) = name.strip_suffix(".json").filter(|name| !name.contains('.')) else { continue };
+        let Some(name) = name.strip_suffix(".json").filter(|name| !name.contains('.')) else {
+            continue;
+        };
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
             found.push((name.to_owned(), file));
         }
@@ -105,8 +110,12 @@ fn one(real: &Real, server: &str, run: &Run) -> Result<String> {
     let mut topics = Topics::connect(&real.broker.address())?;
     let check = || failure(real, &run.name);
     if !run.snapshot_only {
-        let active = format!("select count(*) from pg_replication_slots where slot_name = '{database}' and active");
-        wait("the slot to be read", check, || Ok(psql(server, std::slice::from_ref(&active))?.trim() == "1"))?;
+        let active = format!(
+            "select count(*) from pg_replication_slots where slot_name = '{database}' and active"
+        );
+        wait("the slot to be read", check, || {
+            Ok(psql(server, std::slice::from_ref(&active))?.trim() == "1")
+        })?;
         if run.end_records > 1 {
             wait("the snapshot", check, || Ok(topics.records(&run.end_topic())? > 0))?;
         }
@@ -169,7 +178,13 @@ pub(super) fn parts(server: &str, database: &str) -> Result<Vec<(String, String)
     let (user, password) = login.split_once(':').context("and a password")?;
     let place = place.split('/').next().unwrap_or_default();
     let (host, port) = place.split_once(':').context("and a port")?;
-    let pairs = [("hostname", host), ("port", port), ("user", user), ("password", password), ("dbname", database)];
+    let pairs = [
+        ("hostname", host),
+        ("port", port),
+        ("user", user),
+        ("password", password),
+        ("dbname", database),
+    ];
     Ok(pairs.map(|(key, value)| (format!("database.{key}"), value.to_owned())).to_vec())
 }
 
@@ -178,12 +193,16 @@ pub(super) fn drop_database(server: &str, database: &str) -> Result<()> {
     let slots = format!("from pg_replication_slots where database = '{database}'");
     let start = Instant::now();
     loop {
-        let ended = format!("select pg_terminate_backend(active_pid) {slots} and active_pid is not null");
+        let ended =
+            format!("select pg_terminate_backend(active_pid) {slots} and active_pid is not null");
         psql(server, &[ended])?;
-        let dropped = psql(server, &[
-            format!("select pg_drop_replication_slot(slot_name) {slots}"),
-            format!("drop database if exists {database} with (force)"),
-        ]);
+        let dropped = psql(
+            server,
+            &[
+                format!("select pg_drop_replication_slot(slot_name) {slots}"),
+                format!("drop database if exists {database} with (force)"),
+            ],
+        );
         if dropped.is_ok() || start.elapsed() > PATIENCE {
             return dropped.map(|_| ());
         }
@@ -207,13 +226,17 @@ struct Urls {
 
 impl Urls {
     fn get() -> Result<Self> {
-        let given = ["LATTICE_TEST_PG15", "LATTICE_TEST_PG18"].iter().all(|name| env::var(name).is_ok());
+        let given =
+            ["LATTICE_TEST_PG15", "LATTICE_TEST_PG18"].iter().all(|name| env::var(name).is_ok());
         Ok(Self { started: if given { Vec::new() } else { services::up(PortPolicy::Any)? } })
     }
 
     fn of(&self, name: &str) -> Result<String> {
         let started = self.started.iter().find(|service| service.variable == name);
-        env::var(name).ok().or_else(|| started.map(|service| service.url.clone())).with_context(|| format!("no {name}"))
+        env::var(name)
+            .ok()
+            .or_else(|| started.map(|service| service.url.clone()))
+            .with_context(|| format!("no {name}"))
     }
 
     fn stop(&self) -> Result<()> {

@@ -37,7 +37,8 @@ pub(super) fn command(arguments: &[String]) -> Result<()> {
     let given = std::env::var("LATTICE_TEST_PG15").ok();
     let started = if given.is_some() { Vec::new() } else { services::up(PortPolicy::Any)? };
     let found = started.iter().find(|service| service.variable == "LATTICE_TEST_PG15");
-    let server = given.or_else(|| found.map(|service| service.url.clone())).context("no PostgreSQL 15")?;
+    let server =
+        given.or_else(|| found.map(|service| service.url.clone())).context("no PostgreSQL 15")?;
     drop_database(&server, DATABASE)?;
     psql(&server, &[format!("create database {DATABASE}")])?;
     let told = moves(&server, rounds);
@@ -50,11 +51,13 @@ pub(super) fn command(arguments: &[String]) -> Result<()> {
 fn moves(server: &str, rounds: u32) -> Result<String> {
     let (base, _) = server.rsplit_once('/').context("PostgreSQL's URL names a database")?;
     let url = format!("{base}/{DATABASE}");
-    let tables = ["create table orders (id bigserial primary key, note text)", "create table stop (id int)"];
+    let tables =
+        ["create table orders (id bigserial primary key, note text)", "create table stop (id int)"];
     psql(&url, &tables.map(str::to_owned))?;
     let real = Real::start()?;
     let broker = real.broker.address();
-    let ours = Platform::start_with("takeover", &["--bootstrap-servers", &broker, "--group-id", "ours"])?;
+    let ours =
+        Platform::start_with("takeover", &["--bootstrap-servers", &broker, "--group-id", "ours"])?;
     create(&real, NAME, &config(server)?)?;
     let mut load = load(&url)?;
     let mut topics = Topics::connect(&broker)?;
@@ -78,7 +81,9 @@ fn moves(server: &str, rounds: u32) -> Result<String> {
     let ids: Vec<u64> = dump(&broker)?
         .iter()
         .filter(|record| record.topic == TOPIC)
-        .filter_map(|record| serde_json::from_str::<Value>(record.value.as_deref()?).ok()?["after"]["id"].as_u64())
+        .filter_map(|record| {
+            serde_json::from_str::<Value>(record.value.as_deref()?).ok()?["after"]["id"].as_u64()
+        })
         .collect();
     let wrong = ids.windows(2).filter(|pair| pair[0] >= pair[1]).count();
     if ids.len() as u64 != rows || wrong > 0 {

@@ -66,7 +66,9 @@ pub(super) async fn run(server: &Server, global: &Global, moving: &Moving, way: 
                 let notes: String = notes.iter().map(|note| format!("\n  {note}")).collect();
                 format!("would move{notes}")
             }
-            Plan::Go { config, runs, .. } => one.go(config, *runs).await.with_context(|| name.clone())?,
+            Plan::Go { config, runs, .. } => {
+                one.go(config, *runs).await.with_context(|| name.clone())?
+            }
         };
         if !global.json {
             println!("{name} {done}");
@@ -97,12 +99,18 @@ async fn same_cluster(connect: &Server, server: &Server) -> Result<()> {
 
 async fn names(from: &Server) -> Result<Vec<String>> {
     let list = from.get("/connectors").await?;
-    Ok(list.as_array().into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+    Ok(list
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect())
 }
 
 /// The converters that a worker's properties give to connectors that name none.
 fn converters(file: &Path) -> Result<Map<String, Value>> {
-    let content = std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let content =
+        std::fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
     let properties = lattice_runtime::properties(&content);
     let wanted = |name: &str| {
         ["key.converter", "value.converter", "header.converter"].iter().any(|side| {
@@ -207,7 +215,8 @@ impl Move<'_> {
     async fn configuration(&self) -> Result<Map<String, Value>> {
         let config = self.from.get(&self.path("/config")).await?;
         let Value::Object(config) = config else { bail!("its configuration is no object") };
-        let masked = config.iter().find(|(_, value)| value.as_str() == Some(lattice_core::secret::MASK));
+        let masked =
+            config.iter().find(|(_, value)| value.as_str() == Some(lattice_core::secret::MASK));
         if let Some((key, _)) = masked {
             bail!(
                 "\"{key}\" is a secret that is not shown: create the connector at its new place with \
@@ -237,7 +246,9 @@ impl Move<'_> {
             let name = text(value, "name");
             let lines = |member: &str| {
                 let list = value[member].as_array().cloned().unwrap_or_default();
-                list.into_iter().filter_map(|line| line.as_str().map(str::to_owned)).collect::<Vec<_>>()
+                list.into_iter()
+                    .filter_map(|line| line.as_str().map(str::to_owned))
+                    .collect::<Vec<_>>()
             };
             reasons.extend(lines("errors").into_iter().map(|line| format!("{name}: {line}")));
             if config.contains_key(&name) {
@@ -299,7 +310,9 @@ impl Move<'_> {
         loop {
             let (_, body) = side.call(Method::GET, &self.path("/status"), None).await?;
             let tasks = body["tasks"].as_array().cloned().unwrap_or_default();
-            if let Some(failed) = tasks.iter().find(|task| task["state"] == "FAILED" && wanted == "RUNNING") {
+            if let Some(failed) =
+                tasks.iter().find(|task| task["state"] == "FAILED" && wanted == "RUNNING")
+            {
                 bail!("its task failed: {}", text(failed, "trace"));
             }
             let ready = match wanted {

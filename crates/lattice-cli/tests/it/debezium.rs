@@ -54,7 +54,8 @@ async fn theme(name: &str) {
     let raw = records(lattice.data()).await;
     let mut report = Vec::new();
     for (run, database) in &runs {
-        let real = recorded.0.get(&run.name).unwrap_or_else(|| panic!("{} is not recorded", run.name));
+        let real =
+            recorded.0.get(&run.name).unwrap_or_else(|| panic!("{} is not recorded", run.name));
         let ours = Capture::new(run, database.name(), &raw);
         report.extend(real.differs(&ours));
     }
@@ -84,15 +85,24 @@ async fn go_through(lattice: &LatticeProcess, run: &Run, database: &PostgresData
             let there: u64 = partitions.iter().filter_map(|one| one["end_offset"].as_u64()).sum();
             if there < wanted {
                 let states = lattice.states(&run.name).await;
-                assert!(!states.iter().any(|state| state == "FAILED"), "{} failed:\n{}", run.name, lattice.log());
+                assert!(
+                    !states.iter().any(|state| state == "FAILED"),
+                    "{} failed:\n{}",
+                    run.name,
+                    lattice.log()
+                );
             }
             there >= wanted
         })
         .await;
     };
     if !run.snapshot_only {
-        let active = format!("SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{}' AND active", database.name());
-        wait_until(PATIENCE, "the slot to be read", async || database.value(&active).await == "1").await;
+        let active = format!(
+            "SELECT count(*) FROM pg_replication_slots WHERE slot_name = '{}' AND active",
+            database.name()
+        );
+        wait_until(PATIENCE, "the slot to be read", async || database.value(&active).await == "1")
+            .await;
         if run.end_records > 1 {
             records(1).await;
         }
@@ -112,10 +122,13 @@ async fn records(data: &Path) -> Vec<Raw> {
             let mut next = partition.log_start_offset;
             while next < partition.end_offset {
                 let from = TopicPartition::new(topic.name.clone(), partition.partition);
-                let batches = log.fetch(vec![(from, next)], 1 << 20, Duration::ZERO).await.expect("fetch");
+                let batches =
+                    log.fetch(vec![(from, next)], 1 << 20, Duration::ZERO).await.expect("fetch");
                 for batch in &batches {
                     next = batch.last_offset + 1;
-                    let set = RecordBatchReader::new(&batch.bytes).and_then(|reader| reader.read()).expect("read a batch");
+                    let set = RecordBatchReader::new(&batch.bytes)
+                        .and_then(|reader| reader.read())
+                        .expect("read a batch");
                     found.extend(set.iter().map(|record| raw(&topic.name, record)));
                 }
             }
@@ -131,7 +144,10 @@ fn raw(topic: &str, record: RecordView<'_>) -> Raw {
         topic: topic.to_owned(),
         key: record.key().map(text),
         value: record.value().map(text),
-        headers: record.headers().map(|header| (text(header.key), header.value.map(text))).collect(),
+        headers: record
+            .headers()
+            .map(|header| (text(header.key), header.value.map(text)))
+            .collect(),
     }
 }
 
@@ -140,7 +156,9 @@ fn every_theme_is_a_test() {
     let mut found = 0;
     for entry in std::fs::read_dir(folder()).expect("the themes' folder") {
         let name = entry.expect("a file").file_name().to_string_lossy().into_owned();
-        let Some(name) = name.strip_suffix(".json").filter(|name| !name.contains('.')) else { continue };
+        let Some(name) = name.strip_suffix(".json").filter(|name| !name.contains('.')) else {
+            continue;
+        };
         assert!(THEMES.contains(&name), "the theme {name} is no test");
         found += 1;
     }

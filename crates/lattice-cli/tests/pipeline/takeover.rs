@@ -42,13 +42,20 @@ async fn moved(word: &str, ours: &LatticeProcess, other: &LatticeProcess, killed
 async fn a_connector_moves_there_and_back_under_load_and_no_row_is_lost_or_twice() {
     let source = PostgresDatabase::create(&service("LATTICE_TEST_PG15"), "takeover").await;
     source.execute("CREATE TABLE orders (id bigserial PRIMARY KEY, note text)").await;
-    let (there, here) =
-        (platform(&format!("{}_a", source.name())).await, platform(&format!("{}_b", source.name())).await);
+    let (there, here) = (
+        platform(&format!("{}_a", source.name())).await,
+        platform(&format!("{}_b", source.name())).await,
+    );
     let prefix = source.name().to_owned();
     let topic = format!("{prefix}.public.orders");
     let mut config = source_config(
         &source,
-        &[("topic.prefix", &prefix), ("key.converter", JSON), ("value.converter", JSON), ("value.converter.schemas.enable", "false")],
+        &[
+            ("topic.prefix", &prefix),
+            ("key.converter", JSON),
+            ("value.converter", JSON),
+            ("value.converter.schemas.enable", "false"),
+        ],
     );
     set(&mut config, &[("database.password", "${env:PASSWORD_OF_TEST}")]);
     there.create_connector("orders", config).await;
@@ -58,7 +65,10 @@ async fn a_connector_moves_there_and_back_under_load_and_no_row_is_lost_or_twice
     let load = tokio::spawn(async move {
         let mut rows = 0_u64;
         while stopped.try_recv().is_err() {
-            writer.batch_execute("INSERT INTO orders (note) VALUES ('x'), ('y')").await.expect("insert");
+            writer
+                .batch_execute("INSERT INTO orders (note) VALUES ('x'), ('y')")
+                .await
+                .expect("insert");
             rows += 2;
         }
         rows
@@ -72,11 +82,13 @@ async fn a_connector_moves_there_and_back_under_load_and_no_row_is_lost_or_twice
     moved("takeover", &here, &there, true).await;
     moved("takeover", &here, &there, false).await;
     let before = records(&here).await;
-    wait_until(PATIENCE, "records after the take-over", async || records(&here).await > before).await;
+    wait_until(PATIENCE, "records after the take-over", async || records(&here).await > before)
+        .await;
     moved("handback", &here, &there, true).await;
     moved("handback", &here, &there, false).await;
     let before = records(&here).await;
-    wait_until(PATIENCE, "records after the hand-back", async || records(&there).await > before).await;
+    wait_until(PATIENCE, "records after the hand-back", async || records(&there).await > before)
+        .await;
     stop.send(()).expect("the load goes on");
     let rows = load.await.expect("the load");
     wait_until(PATIENCE, "all records", async || records(&there).await >= rows).await;

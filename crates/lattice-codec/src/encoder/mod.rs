@@ -406,7 +406,9 @@ impl Pressed<'_> {
         };
         let id = messages.table_id();
         let mut source = Vec::new();
-        call.batch.info.values(id, &event.origin, &mut source);
+        // The source's own table of messages knows the database.
+        let table = call.batch.tables.get(event.table as usize).map_or(id, |table| &table.id);
+        call.batch.info.values(table, &event.origin, &mut source);
         let transaction = if self.options.transactions && event.origin.tx_id.is_some() {
             transactions.block(event, id)
         } else {

@@ -1,10 +1,7 @@
 //! What is done to columns' values before they are written: cut, masked, hashed; and what their schemas tell of the
 //! database's types. Source: Debezium's `ColumnMappers`.
 
-use lattice_core::{
-    Error, Result,
-    config::Config,
-};
+use lattice_core::{Error, Result, config::Config};
 
 use super::{filter::PatternList, keys};
 use crate::types::change::{Algorithm, Change};
@@ -48,7 +45,8 @@ impl ColumnRules {
     /// What is done to a column of the type `type_name` (`schema.table.type`, without the schema of the type).
     #[must_use]
     pub fn of(&self, schema: &str, table: &str, column: &str, type_name: &str) -> Option<&Rule> {
-        let (name, kind) = (format!("{schema}.{table}.{column}"), format!("{schema}.{table}.{type_name}"));
+        let (name, kind) =
+            (format!("{schema}.{table}.{column}"), format!("{schema}.{table}.{type_name}"));
         let fits = |(patterns, rule): &&(PatternList, Rule)| match rule {
             Rule::PropagateType => patterns.allows(&kind),
             _ => patterns.allows(&name),
@@ -68,7 +66,8 @@ fn rule(name: &str) -> Result<Option<Rule>> {
         return Ok(Some(Rule::PropagateType));
     }
     let invalid = |remedy: &str| {
-        Error::config(format!("invalid name of configuration \"{name}\"")).with_remedy(remedy.to_owned())
+        Error::config(format!("invalid name of configuration \"{name}\""))
+            .with_remedy(remedy.to_owned())
     };
     let count = |text: &str| {
         let digits = text.strip_suffix(".chars").and_then(|digits| digits.parse::<usize>().ok());
@@ -93,7 +92,8 @@ fn rule(name: &str) -> Result<Option<Rule>> {
 impl PatternList {
     /// From a key that has no table entry.
     fn named(name: &str, text: &str) -> Result<Self> {
-        let patterns: Vec<String> = lattice_core::config::split_list(text).map(|part| part.to_string()).collect();
+        let patterns: Vec<String> =
+            lattice_core::config::split_list(text).map(|part| part.to_string()).collect();
         Self::of(&patterns).map_err(|reason| {
             Error::config(format!("invalid value for configuration \"{name}\"")).with_remedy(reason)
         })
@@ -130,7 +130,12 @@ mod tests {
 
     #[test]
     fn names_that_are_none_are_refused() {
-        for name in ["column.truncate.to.x.chars", "column.mask.with.3", "column.mask.hash.SHA-9.with.salt.x", "column.mask.hash.MD5"] {
+        for name in [
+            "column.truncate.to.x.chars",
+            "column.mask.with.3",
+            "column.mask.hash.SHA-9.with.salt.x",
+            "column.mask.hash.MD5",
+        ] {
             assert!(rules(&[(name, "a.b.c")]).is_err(), "{name}");
         }
         assert!(rules(&[("column.mask.with.3.chars", "(")]).is_err());

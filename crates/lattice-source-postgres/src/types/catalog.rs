@@ -61,6 +61,9 @@ pub struct Described {
     pub is_text: bool,
 }
 
+/// What JDBC tells as the length of texts without one.
+const LONGEST: u64 = i32::MAX as u64;
+
 /// Describes a column's type.
 #[must_use]
 pub fn describe(catalog: &Catalog, oid: u32, typmod: i32) -> Described {
@@ -70,8 +73,13 @@ pub fn describe(catalog: &Catalog, oid: u32, typmod: i32) -> Described {
     let built_in = &*info.schema == "pg_catalog";
     let is_text = built_in && matches!(&*name, "text" | "varchar" | "bpchar" | "name" | "char");
     let (length, scale) = match (&*name, built_in) {
-        ("varchar" | "bpchar", true) => (declared, None),
-        ("numeric", true) => (declared.map(|packed| packed >> 16), declared.map(|packed| packed & 0x7ff)),
+        ("varchar" | "bpchar" | "text", true) => (declared.or(Some(LONGEST)), Some(0)),
+        ("int2", true) => (Some(5), Some(0)),
+        ("int4", true) => (Some(10), Some(0)),
+        ("int8", true) => (Some(19), Some(0)),
+        ("numeric", true) => {
+            (declared.map(|packed| packed >> 16), declared.map(|packed| packed & 0x7ff))
+        }
         _ => (None, None),
     };
     Described { name, length, scale, is_text }

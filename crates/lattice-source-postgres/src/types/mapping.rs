@@ -80,9 +80,7 @@ fn map(
         }
         Kind::Array { element, delimiter } => {
             let inner = map(catalog, *element, typmod, modes, true, depth + 1)?;
-            let is_enum =
-                matches!(catalog.get(*element).map(|info| &info.kind), Some(Kind::Enum(_)));
-            let schema = if is_enum { inner.schema } else { inner.schema.optional() };
+            let schema = inner.schema.optional();
             let decoder =
                 Decoder::Array { element: Box::new(inner.decoder), delimiter: *delimiter };
             let mapped = Mapped::new(Schema::array(Arc::new(schema)), decoder).without_default();

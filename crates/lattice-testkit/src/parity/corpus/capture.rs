@@ -57,7 +57,10 @@ impl Raw {
             topic: text(&line["topic"]).unwrap_or_default(),
             key: text(&line["key"]),
             value: text(&line["value"]),
-            headers: headers.iter().map(|one| (text(&one[0]).unwrap_or_default(), text(&one[1]))).collect(),
+            headers: headers
+                .iter()
+                .map(|one| (text(&one[0]).unwrap_or_default(), text(&one[1])))
+                .collect(),
         }
     }
 }
@@ -98,7 +101,11 @@ fn named(raw: &Raw, names: &mut Names<'_>) -> Record {
     let header = |(name, text): &(String, Option<String>)| {
         let value = text.as_ref().map_or(Value::Null, |text| {
             let text = names::header(name, text);
-            if text.starts_with('{') { serde_json::from_str(&text).unwrap_or(json!(text)) } else { json!(text) }
+            if text.starts_with('{') {
+                serde_json::from_str(&text).unwrap_or(json!(text))
+            } else {
+                json!(text)
+            }
         });
         (name.clone(), value)
     };
@@ -152,7 +159,10 @@ impl Known {
 fn unfold(schema: &Value, structs: &[Value]) -> Value {
     match schema {
         Value::Object(members) => {
-            let index = members.get("struct").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
+            let index = members
+                .get("struct")
+                .and_then(Value::as_u64)
+                .and_then(|index| usize::try_from(index).ok());
             if let Some(index) = index {
                 let mut whole = unfold(&structs[index], structs);
                 if let (Some(whole), Some(field)) = (whole.as_object_mut(), members.get("field")) {
@@ -160,7 +170,12 @@ fn unfold(schema: &Value, structs: &[Value]) -> Value {
                 }
                 return whole;
             }
-            Value::Object(members.iter().map(|(name, value)| (name.clone(), unfold(value, structs))).collect())
+            Value::Object(
+                members
+                    .iter()
+                    .map(|(name, value)| (name.clone(), unfold(value, structs)))
+                    .collect(),
+            )
         }
         Value::Array(items) => items.iter().map(|item| unfold(item, structs)).collect(),
         other => other.clone(),
@@ -176,12 +191,17 @@ impl Recorded {
         for (name, capture) in &self.0 {
             let mut topics = Vec::new();
             for (topic, records) in &capture.topics {
-                let records: Vec<String> = records.iter().map(|record| folded(record, &mut known)).collect();
+                let records: Vec<String> =
+                    records.iter().map(|record| folded(record, &mut known)).collect();
                 topics.push(format!("{}: [\n{}\n]", json!(topic), records.join(",\n")));
             }
             lines.push(format!("{}: {{{}}}", json!(name), topics.join(",\n")));
         }
-        format!("{{\"structs\": [\n{}\n],\n\"runs\": {{\n{}\n}}}}\n", known.0.join(",\n"), lines.join(",\n"))
+        format!(
+            "{{\"structs\": [\n{}\n],\n\"runs\": {{\n{}\n}}}}\n",
+            known.0.join(",\n"),
+            lines.join(",\n")
+        )
     }
 
     /// Reads a file.
@@ -214,7 +234,8 @@ fn folded(record: &Record, known: &mut Known) -> String {
         .headers
         .iter()
         .map(|(name, value)| {
-            let parts = value.get("schema").map(|schema| json!([known.fold(schema), value["payload"]]));
+            let parts =
+                value.get("schema").map(|schema| json!([known.fold(schema), value["payload"]]));
             json!([name, parts.unwrap_or_else(|| value.clone())])
         })
         .collect();

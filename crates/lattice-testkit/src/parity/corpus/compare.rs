@@ -9,13 +9,21 @@ impl Capture {
     #[must_use]
     pub fn differs(&self, ours: &Self) -> Vec<String> {
         let mut found = Vec::new();
-        let names = self.topics.keys().chain(ours.topics.keys().filter(|name| !self.topics.contains_key(*name)));
+        let names = self
+            .topics
+            .keys()
+            .chain(ours.topics.keys().filter(|name| !self.topics.contains_key(*name)));
         for topic in names {
             match (self.topics.get(topic), ours.topics.get(topic)) {
                 (Some(real), Some(own)) => topics(topic, real, own, &mut found),
-                (Some(real), None) => found.push(format!("{topic}: is missing ({} records)", real.len())),
+                (Some(real), None) => {
+                    found.push(format!("{topic}: is missing ({} records)", real.len()))
+                }
                 (None, own) => {
-                    found.push(format!("{topic}: is ours alone ({} records)", own.map_or(0, Vec::len)));
+                    found.push(format!(
+                        "{topic}: is ours alone ({} records)",
+                        own.map_or(0, Vec::len)
+                    ));
                 }
             }
         }
@@ -32,7 +40,8 @@ fn topics(topic: &str, real: &[Record], ours: &[Record], found: &mut Vec<String>
         let mut note = |place: &str, own: &str, real: &str| {
             found.push(format!("{topic} #{index} {place}: {own} instead of {real}"));
         };
-        for (name, real, own) in [("key", &real.key, &own.key), ("value", &real.value, &own.value)] {
+        for (name, real, own) in [("key", &real.key, &own.key), ("value", &real.value, &own.value)]
+        {
             match (real, own) {
                 (Some(real), Some(own)) => {
                     values(&format!("{name} schema"), &real.0, &own.0, &mut note);
@@ -43,7 +52,11 @@ fn topics(topic: &str, real: &[Record], ours: &[Record], found: &mut Vec<String>
             }
         }
         let headers = |record: &Record| -> Value {
-            record.headers.iter().map(|(name, value)| Value::from(vec![Value::from(name.as_str()), value.clone()])).collect()
+            record
+                .headers
+                .iter()
+                .map(|(name, value)| Value::from(vec![Value::from(name.as_str()), value.clone()]))
+                .collect()
         };
         values("headers", &headers(real), &headers(own), &mut note);
     }
@@ -57,7 +70,9 @@ fn presence(there: bool) -> &'static str {
 fn kind(record: &Record) -> char {
     match &record.value {
         None => '-',
-        Some((_, payload)) => payload["op"].as_str().and_then(|op| op.chars().next()).unwrap_or('?'),
+        Some((_, payload)) => {
+            payload["op"].as_str().and_then(|op| op.chars().next()).unwrap_or('?')
+        }
     }
 }
 

@@ -50,7 +50,9 @@ impl Meanings {
 
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
     let mut ended = !pattern.contains('*');
     for part in parts {
         let Some((_, behind)) = rest.split_once(part) else { return false };

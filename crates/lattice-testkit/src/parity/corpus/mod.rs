@@ -14,6 +14,6 @@ mod theme;
 
 pub use self::{
     capture::{Capture, Raw, Recorded},
-    meant::{Meant, Meanings},
+    meant::{Meanings, Meant},
     theme::{Run, Theme},
 };

@@ -68,7 +68,9 @@ impl<'a> Names<'a> {
 }
 
 fn is_transaction(id: &str) -> bool {
-    id.split_once(':').is_some_and(|parts| <[&str; 2]>::from(parts).iter().all(|part| part.parse::<u64>().is_ok()))
+    id.split_once(':').is_some_and(|parts| {
+        <[&str; 2]>::from(parts).iter().all(|part| part.parse::<u64>().is_ok())
+    })
 }
 
 /// Moments, where there are any.

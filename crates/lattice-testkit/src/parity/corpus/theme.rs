@@ -40,7 +40,9 @@ fn texts(value: &Value) -> Vec<String> {
 
 fn pairs(value: &Value) -> Vec<(String, String)> {
     let map = value.as_object().cloned().unwrap_or_default();
-    map.into_iter().map(|(name, value)| (name, value.as_str().unwrap_or_default().to_owned())).collect()
+    map.into_iter()
+        .map(|(name, value)| (name, value.as_str().unwrap_or_default().to_owned()))
+        .collect()
 }
 
 impl Theme {
@@ -54,9 +56,10 @@ impl Theme {
     pub fn read(name: &str, text: &str) -> Self {
         let theme: Value = serde_json::from_str(text).expect("a theme");
         let cases = theme["cases"].as_array().expect("cases");
-        let runs = theme["runs"].as_object().cloned().unwrap_or_else(|| {
-            Map::from_iter([("plain".to_owned(), Value::Object(Map::new()))])
-        });
+        let runs = theme["runs"]
+            .as_object()
+            .cloned()
+            .unwrap_or_else(|| Map::from_iter([("plain".to_owned(), Value::Object(Map::new()))]));
         let run = |(run, config): (&String, &Value)| Run::read(name, run, config, &theme, cases);
         Self {
             server: theme["server"].as_str().unwrap_or("LATTICE_TEST_PG15").to_owned(),
@@ -82,7 +85,10 @@ impl Run {
             tables.push(table);
             names.push(name.to_owned());
             let of = |part: &str| {
-                texts(&case[part]).into_iter().map(|sql| sql.replace("{t}", table)).collect::<Vec<_>>()
+                texts(&case[part])
+                    .into_iter()
+                    .map(|sql| sql.replace("{t}", table))
+                    .collect::<Vec<_>>()
             };
             before.extend(of("before"));
             after.extend(of("after"));
@@ -142,8 +148,11 @@ impl Run {
     #[must_use]
     pub fn owns(&self, topic: &str) -> bool {
         let rest = topic.strip_prefix(self.name.as_str());
-        let of_prefix = rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(['_']) && !rest.starts_with(char::is_alphanumeric));
+        let of_prefix = rest.is_some_and(|rest| {
+            rest.is_empty() || !rest.starts_with(['_']) && !rest.starts_with(char::is_alphanumeric)
+        });
         let heartbeat = topic.ends_with(&format!(".{}", self.name));
-        (of_prefix || heartbeat || self.own.iter().any(|(_, value)| value == topic)) && topic != self.end_topic()
+        (of_prefix || heartbeat || self.own.iter().any(|(_, value)| value == topic))
+            && topic != self.end_topic()
     }
 }
