@@ -67,81 +67,25 @@ locals {
   }
 }
 
-resource "aws_service_discovery_service" "this" {
-  name          = "registry"
-  force_destroy = true
-  tags          = var.tags
+module "service" {
+  source = "../service"
 
-  dns_config {
-    namespace_id   = var.namespace_id
-    routing_policy = "MULTIVALUE"
-
-    dns_records {
-      type = "A"
-      ttl  = 10
-    }
-  }
-
-  health_check_custom_config {
-    failure_threshold = 1
-  }
-}
-
-resource "aws_ecs_task_definition" "this" {
-  family                   = "${var.name}-registry"
-  requires_compatibilities = ["FARGATE"]
-  network_mode             = "awsvpc"
-  cpu                      = tostring(var.size.cpu)
-  memory                   = tostring(var.size.memory)
-  execution_role_arn       = var.execution_role
-  task_role_arn            = var.task_role
-  container_definitions    = jsonencode(concat(local.own_ca ? [local.files] : [], [local.registry]))
-  tags                     = merge(var.tags, { "lattice:secrets-version" = tostring(var.secrets_version) })
-
-  runtime_platform {
-    cpu_architecture        = var.architecture
-    operating_system_family = "LINUX"
-  }
-
-  dynamic "volume" {
-    for_each = local.own_ca ? ["lattice"] : []
-
-    content {
-      name = volume.value
-    }
-  }
-}
-
-resource "aws_ecs_service" "this" {
-  name                               = "registry"
-  cluster                            = var.cluster_arn
-  task_definition                    = aws_ecs_task_definition.this.arn
-  desired_count                      = var.replicas
-  launch_type                        = "FARGATE"
-  propagate_tags                     = "SERVICE"
-  deployment_minimum_healthy_percent = 100
-  deployment_maximum_percent         = 200
-  tags                               = var.tags
-
-  # The brokers may not be there yet when it first starts: no rollback, it tries again.
-  deployment_circuit_breaker {
-    enable   = false
-    rollback = false
-  }
-
-  network_configuration {
-    subnets          = var.subnet_ids
-    security_groups  = [var.group_id]
-    assign_public_ip = var.assign_public_ip
-  }
-
-  service_registries {
-    registry_arn = aws_service_discovery_service.this.arn
-  }
-
-  depends_on = [terraform_data.ready]
-}
-
-resource "terraform_data" "ready" {
-  input = var.role_policies
+  family                = "${var.name}-registry"
+  service               = "registry"
+  dns_name              = "registry"
+  container_definitions = jsonencode(concat(local.own_ca ? [local.files] : [], [local.registry]))
+  volumes               = local.own_ca ? ["lattice"] : []
+  replicas              = var.replicas
+  namespace_id          = var.namespace_id
+  size                  = var.size
+  architecture          = var.architecture
+  execution_role        = var.execution_role
+  task_role             = var.task_role
+  secrets_version       = var.secrets_version
+  cluster_arn           = var.cluster_arn
+  subnet_ids            = var.subnet_ids
+  group_id              = var.group_id
+  assign_public_ip      = var.assign_public_ip
+  role_policies         = var.role_policies
+  tags                  = var.tags
 }

@@ -14,48 +14,8 @@ locals {
     LATTICE_CONSOLE_USER        = "${var.secret_arn}:username::"
     LATTICE_CONSOLE_PASSWORD    = "${var.secret_arn}:password::"
   }
-}
 
-resource "aws_service_discovery_service" "this" {
-  name          = "lattice-ui"
-  force_destroy = true
-  tags          = var.tags
-
-  dns_config {
-    namespace_id   = var.namespace_id
-    routing_policy = "MULTIVALUE"
-
-    dns_records {
-      type = "A"
-      ttl  = 10
-    }
-  }
-
-  health_check_custom_config {
-    failure_threshold = 1
-  }
-}
-
-resource "aws_ecs_task_definition" "this" {
-  family                   = "${var.name}-ui"
-  requires_compatibilities = ["FARGATE"]
-  network_mode             = "awsvpc"
-  cpu                      = tostring(var.size.cpu)
-  memory                   = tostring(var.size.memory)
-  execution_role_arn       = var.execution_role
-  task_role_arn            = var.task_role
-  tags                     = merge(var.tags, { "lattice:secrets-version" = tostring(var.secrets_version) })
-
-  runtime_platform {
-    cpu_architecture        = var.architecture
-    operating_system_family = "LINUX"
-  }
-
-  volume {
-    name = "lattice"
-  }
-
-  container_definitions = jsonencode([{
+  container = {
     name         = "lattice-ui"
     image        = var.image
     essential    = true
@@ -86,43 +46,31 @@ resource "aws_ecs_task_definition" "this" {
         max-buffer-size       = "25m"
       }
     }
-  }])
+  }
 }
 
-resource "aws_ecs_service" "this" {
-  name                               = "lattice-ui"
-  cluster                            = var.cluster_arn
-  task_definition                    = aws_ecs_task_definition.this.arn
-  desired_count                      = var.replicas
-  propagate_tags                     = "SERVICE"
-  enable_execute_command             = var.enable_execute_command
-  deployment_minimum_healthy_percent = 100
-  deployment_maximum_percent         = 200
-  tags                               = var.tags
+module "service" {
+  source = "../service"
 
-  capacity_provider_strategy {
-    capacity_provider = var.spot ? "FARGATE_SPOT" : "FARGATE"
-    weight            = 1
-  }
-
-  deployment_circuit_breaker {
-    enable   = true
-    rollback = true
-  }
-
-  network_configuration {
-    subnets          = var.subnet_ids
-    security_groups  = [var.group_id]
-    assign_public_ip = var.assign_public_ip
-  }
-
-  service_registries {
-    registry_arn = aws_service_discovery_service.this.arn
-  }
-
-  depends_on = [terraform_data.ready]
-}
-
-resource "terraform_data" "ready" {
-  input = var.role_policies
+  family                 = "${var.name}-ui"
+  service                = "lattice-ui"
+  dns_name               = "lattice-ui"
+  container_definitions  = jsonencode([local.container])
+  volumes                = ["lattice"]
+  replicas               = var.replicas
+  spot                   = var.spot
+  enable_execute_command = var.enable_execute_command
+  rollback               = true
+  namespace_id           = var.namespace_id
+  size                   = var.size
+  architecture           = var.architecture
+  execution_role         = var.execution_role
+  task_role              = var.task_role
+  secrets_version        = var.secrets_version
+  cluster_arn            = var.cluster_arn
+  subnet_ids             = var.subnet_ids
+  group_id               = var.group_id
+  assign_public_ip       = var.assign_public_ip
+  role_policies          = var.role_policies
+  tags                   = var.tags
 }

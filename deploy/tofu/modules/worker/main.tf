@@ -20,48 +20,8 @@ locals {
     } : {},
     var.kafka.private_ca ? { LATTICE_KAFKA_CA = "${var.kafka.secret_arn}:ca::" } : {},
   )
-}
 
-resource "aws_service_discovery_service" "this" {
-  name          = "lattice"
-  force_destroy = true
-  tags          = var.tags
-
-  dns_config {
-    namespace_id   = var.namespace_id
-    routing_policy = "MULTIVALUE"
-
-    dns_records {
-      type = "A"
-      ttl  = 10
-    }
-  }
-
-  health_check_custom_config {
-    failure_threshold = 1
-  }
-}
-
-resource "aws_ecs_task_definition" "this" {
-  family                   = "${var.name}-worker"
-  requires_compatibilities = ["FARGATE"]
-  network_mode             = "awsvpc"
-  cpu                      = tostring(var.size.cpu)
-  memory                   = tostring(var.size.memory)
-  execution_role_arn       = var.execution_role
-  task_role_arn            = var.task_role
-  tags                     = merge(var.tags, { "lattice:secrets-version" = tostring(var.secrets_version) })
-
-  runtime_platform {
-    cpu_architecture        = var.architecture
-    operating_system_family = "LINUX"
-  }
-
-  volume {
-    name = "lattice"
-  }
-
-  container_definitions = jsonencode([{
+  container = {
     name         = "lattice"
     image        = var.image
     essential    = true
@@ -90,44 +50,30 @@ resource "aws_ecs_task_definition" "this" {
         max-buffer-size       = "25m"
       }
     }
-  }])
+  }
 }
 
-resource "aws_ecs_service" "this" {
-  name                               = "lattice-worker"
-  cluster                            = var.cluster_arn
-  task_definition                    = aws_ecs_task_definition.this.arn
-  desired_count                      = var.replicas
-  propagate_tags                     = "SERVICE"
-  enable_execute_command             = var.enable_execute_command
-  deployment_minimum_healthy_percent = 100
-  deployment_maximum_percent         = 200
-  tags                               = var.tags
+module "service" {
+  source = "../service"
 
-  capacity_provider_strategy {
-    capacity_provider = var.spot ? "FARGATE_SPOT" : "FARGATE"
-    weight            = 1
-  }
-
-  # The brokers may not be there yet when it first starts: no rollback, it tries again.
-  deployment_circuit_breaker {
-    enable   = false
-    rollback = false
-  }
-
-  network_configuration {
-    subnets          = var.subnet_ids
-    security_groups  = [var.group_id]
-    assign_public_ip = var.assign_public_ip
-  }
-
-  service_registries {
-    registry_arn = aws_service_discovery_service.this.arn
-  }
-
-  depends_on = [terraform_data.ready]
-}
-
-resource "terraform_data" "ready" {
-  input = var.role_policies
+  family                 = "${var.name}-worker"
+  service                = "lattice-worker"
+  dns_name               = "lattice"
+  container_definitions  = jsonencode([local.container])
+  volumes                = ["lattice"]
+  replicas               = var.replicas
+  spot                   = var.spot
+  enable_execute_command = var.enable_execute_command
+  namespace_id           = var.namespace_id
+  size                   = var.size
+  architecture           = var.architecture
+  execution_role         = var.execution_role
+  task_role              = var.task_role
+  secrets_version        = var.secrets_version
+  cluster_arn            = var.cluster_arn
+  subnet_ids             = var.subnet_ids
+  group_id               = var.group_id
+  assign_public_ip       = var.assign_public_ip
+  role_policies          = var.role_policies
+  tags                   = var.tags
 }
