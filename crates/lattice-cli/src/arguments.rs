@@ -83,6 +83,26 @@ pub(crate) enum Command {
     Takeover(Moving),
     /// Give connectors back to a Kafka Connect cluster, with their offsets
     Handback(Moving),
+    /// What the platform of a `lattice.yaml` would cost a month on AWS, roughly
+    Cost {
+        /// The platform's settings
+        #[arg(long, default_value = "lattice.yaml")]
+        config: PathBuf,
+        /// Steady stream into Kafka in MiB/s
+        #[arg(long, default_value_t = 0.1)]
+        rate: f64,
+        /// Availability zones that the subnets lie in
+        #[arg(long, default_value_t = 3)]
+        zones: usize,
+    },
+    /// Write the AWS platform as OpenTofu modules into a folder, with the settings of a `lattice.yaml` as variables
+    Eject {
+        /// The folder
+        folder: PathBuf,
+        /// The platform's settings
+        #[arg(long, default_value = "lattice.yaml")]
+        config: PathBuf,
+    },
     /// Print a completion script for a shell
     Completion {
         /// The shell

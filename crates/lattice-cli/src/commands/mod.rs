@@ -2,6 +2,7 @@
 
 mod apply;
 mod connectors;
+mod deploy;
 mod docs;
 mod status;
 mod takeover;
@@ -48,6 +49,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         Command::Handback(moving) => {
             takeover::run(&server, &global, &moving, takeover::Way::Back).await?;
         }
+        Command::Cost { config, rate, zones } => deploy::cost(&global, &config, rate, zones)?,
+        Command::Eject { folder, config } => deploy::eject(&config, &folder)?,
         Command::Completion { shell } => {
             let mut command = Arguments::command();
             clap_complete::generate(shell, &mut command, "lattice", &mut std::io::stdout());

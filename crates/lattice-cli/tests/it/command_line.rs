@@ -182,3 +182,35 @@ fn the_reference_pages_say_what_the_key_tables_say() {
         assert!(made == page, "docs/config/{name} is old: run lattice docs docs/config");
     }
 }
+
+const PLATFORM: &str = "name: shop\nregion: eu-west-1\naccount: '111122223333'\nvpc: vpc-1\n\
+                        subnets: [subnet-1, subnet-2]\nallowed_cidrs: [10.0.0.0/16]\n";
+
+#[test]
+fn eject_writes_modules_and_variables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (config, out) = (folder.path().join("lattice.yaml"), folder.path().join("tofu"));
+    std::fs::write(&config, PLATFORM).expect("write");
+    let (config, shown) = (config.display().to_string(), out.display().to_string());
+    let output = lattice(&["eject", &shown, "--config", &config]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(out.join("modules/kafka/main.tf").is_file());
+    let variables = std::fs::read_to_string(out.join("terraform.tfvars.json")).expect("read");
+    let variables: serde_json::Value = serde_json::from_str(&variables).expect("JSON");
+    assert_eq!(variables["subnet_ids"], serde_json::json!(["subnet-1", "subnet-2"]));
+}
+
+#[test]
+fn cost_tells_the_sum_and_where_prices_are_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("lattice.yaml");
+    std::fs::write(&config, PLATFORM).expect("write");
+    let output = lattice(&["cost", "--config", &config.display().to_string()]);
+    let text = text(&output);
+    assert!(
+        output.status.success() && text.contains("together") && text.contains("us-east-1"),
+        "{text}"
+    );
+    let missing = lattice(&["cost", "--config", "/nonexistent.yaml"]);
+    assert!(!missing.status.success());
+}
