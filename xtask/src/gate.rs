@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     command::{self, tool},
-    deploy, place,
+    deploy, dist, place,
     services::{self, PortPolicy, Running},
     tidy,
 };
@@ -73,6 +73,7 @@ pub(crate) fn test(extra: &[String]) -> Result<()> {
     tally.step("documentation", |_| docs());
     tally.step("licences and sources", |_| deny());
     tally.step("OpenTofu modules", tofu_tests);
+    tally.step("npm package", npm_package);
     tally.step("binary", |_| {
         command::run(tool("cargo").args(["build", "--package", "lattice-cli"]))
     });
@@ -168,6 +169,14 @@ fn tofu_tests(tally: &mut Tally) -> Result<()> {
         tally.failed += failed;
     }
     if status { Ok(()) } else { bail!("deploy/tofu is not in order") }
+}
+
+fn npm_package(tally: &mut Tally) -> Result<()> {
+    let (status, output) = teed(&mut dist::tried()?)?;
+    let (passed, failed) = js_counts(&output);
+    tally.passed += passed;
+    tally.failed += failed;
+    if status { Ok(()) } else { bail!("npm/lattice-platform-cli is not in order") }
 }
 
 fn nextest(tally: &mut Tally, running: &[Running], extra: &[String]) -> Result<()> {

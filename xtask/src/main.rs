@@ -9,6 +9,7 @@ mod bench;
 mod command;
 mod demo;
 mod deploy;
+mod dist;
 mod gate;
 mod parity;
 mod place;
@@ -26,6 +27,7 @@ const HELP: &str = "cargo x COMMAND
   check                     the quick part: format, lints, unit tests
   tidy                      the rules of the house that no other tool checks
   deploy check              the OpenTofu modules of deploy/tofu, without AWS
+  dist npm FOLDER           the packages for npm, of binaries in FOLDER/linux-x64/lattice and so on
   demo                      PostgreSQL to ClickHouse before your eyes (DEMO=forever goes on)
   bench NAME                figures beside their limits (cargo x bench all)
   parity NAME               record anew what the real ones give: connect, registry (answers to requests), transforms;
@@ -52,6 +54,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ("check", []) => gate::check(),
         ("tidy", []) => tidy::command(),
         ("deploy", [action]) => deploy::command(action),
+        ("dist", [kind, binaries]) if kind == "npm" => dist::npm(binaries.as_ref()),
         ("demo", []) => demo::run(),
         ("bench", rest) => bench::run(rest),
         ("parity", [name, rest @ ..]) => parity::command(name, rest),
