@@ -319,7 +319,7 @@ variable "secrets_version" {
 }
 
 variable "secrets" {
-  description = "Certificates and passwords, made by the command line. Never in the state: write-only, and only read when secrets_version is raised."
+  description = "Certificates and passwords. Never in the state: write-only, and only read when secrets_version is raised."
   type = object({
     kafka    = map(string)
     client   = map(string)

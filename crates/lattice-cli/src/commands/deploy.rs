@@ -32,7 +32,7 @@ pub(super) fn eject(config: &Path, folder: &Path) -> Result<()> {
     std::fs::write(&file, text + "\n").with_context(|| format!("write {}", file.display()))?;
     println!(
         "{} holds the modules, {} your settings. Still yours to give: cluster_id, images.lattice, and secrets \
-         (variables.tf says what each is). Then: tofu init && tofu plan",
+         (variables.tf says what each is). docs/deploy-aws.md says what is missing to run them",
         folder.display(),
         file.display()
     );

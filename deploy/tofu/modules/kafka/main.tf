@@ -191,7 +191,7 @@ resource "aws_ecs_service" "node" {
   deployment_minimum_healthy_percent = 0
   deployment_maximum_percent         = 100
   availability_zone_rebalancing      = "DISABLED"
-  # At creation all must start together to elect a leader; changes are rolled node by node by the command line.
+  # At creation all must start together to elect a leader; changes are to be applied node by node (docs/deploy-aws.md).
   wait_for_steady_state = false
   tags                  = var.tags
 
