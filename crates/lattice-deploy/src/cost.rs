@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::{KafkaMode, Settings, sizing::Sizing, table};
+use crate::{KafkaMode, Settings, sizing::Sizing};
 
 #[derive(Deserialize)]
 struct Prices {
@@ -49,20 +49,6 @@ impl Estimate {
     #[must_use]
     pub fn total(&self) -> f64 {
         self.lines.iter().map(|line| line.dollars).sum()
-    }
-
-    /// As a table for people.
-    #[must_use]
-    pub fn render(&self) -> String {
-        let mut rows: Vec<Vec<String>> = self
-            .lines
-            .iter()
-            .map(|line| {
-                vec![line.what.clone(), line.amount.clone(), format!("{:.2}", line.dollars)]
-            })
-            .collect();
-        rows.push(vec!["together".to_owned(), String::new(), format!("{:.2}", self.total())]);
-        format!("{}\n{}", table::render(&["WHAT", "AMOUNT", "USD/MONTH"], &rows), self.basis)
     }
 }
 
@@ -224,6 +210,5 @@ mod tests {
         assert!((of("EBS") - 24.0).abs() < 0.01);
         assert!((of("endpoints") - 87.6).abs() < 0.1);
         assert!((of("across zones") - 102.7).abs() < 1.0, "{}", of("across zones"));
-        assert!(estimate.render().contains("together"));
     }
 }

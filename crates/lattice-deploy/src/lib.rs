@@ -8,7 +8,6 @@ pub mod cost;
 pub mod modules;
 mod settings;
 pub mod sizing;
-mod table;
 mod variables;
 
 pub use settings::{Kafka, KafkaMode, Profile, Settings, Size, State, StateKind, Storage};

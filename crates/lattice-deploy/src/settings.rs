@@ -206,8 +206,9 @@ impl Settings {
             return Ok(Self::default());
         }
         serde_yaml_ng::from_str(text).map_err(|error| {
-            Error::config(format!("read {file}: {error}"))
-                .with_remedy("deploy/tofu/README.md tells what there is to set")
+            Error::config(format!("read {file}: {error}")).with_remedy(
+                "docs/deploy-aws.md and deploy/tofu/variables.tf tell what there is to set",
+            )
         })
     }
 

@@ -7,7 +7,7 @@ use lattice_deploy::{Settings, cost, modules, variables};
 use serde_json::json;
 
 use super::print_json;
-use crate::{arguments::Global, log::told};
+use crate::{arguments::Global, log::told, table};
 
 /// `lattice cost`.
 pub(super) fn cost(global: &Global, config: &Path, rate: f64, zones: usize) -> Result<()> {
@@ -19,7 +19,12 @@ pub(super) fn cost(global: &Global, config: &Path, rate: f64, zones: usize) -> R
             &json!({"lines": lines, "dollars": estimate.total(), "basis": estimate.basis}),
         );
     }
-    println!("{}", estimate.render());
+    let row = |line: &cost::Line| {
+        vec![line.what.clone(), line.amount.clone(), format!("{:.2}", line.dollars)]
+    };
+    let mut rows: Vec<_> = estimate.lines.iter().map(row).collect();
+    rows.push(vec!["together".to_owned(), String::new(), format!("{:.2}", estimate.total())]);
+    println!("{}\n{}", table::render(&["WHAT", "AMOUNT", "USD/MONTH"], &rows), estimate.basis);
     Ok(())
 }
 
