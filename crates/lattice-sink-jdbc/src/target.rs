@@ -188,7 +188,9 @@ impl Dialect {
                 let end = if column.nullable { "" } else { " NOT NULL" };
                 format!("ALTER TABLE {table} MODIFY COLUMN {name} {kind}{end}")
             }
-            Self::Postgres | Self::Sqlite => format!("ALTER TABLE {table} ALTER COLUMN {name} TYPE {kind}"),
+            Self::Postgres | Self::Sqlite => {
+                format!("ALTER TABLE {table} ALTER COLUMN {name} TYPE {kind}")
+            }
         }
     }
 

@@ -190,7 +190,11 @@ fn status() -> Result<()> {
 }
 
 fn folder(name: &str) -> Result<PathBuf> {
-    let base = if name.starts_with("pg") || name.starts_with('m') { place::databases()? } else { place::dev() };
+    let base = if name.starts_with("pg") || name.starts_with('m') {
+        place::databases()?
+    } else {
+        place::dev()
+    };
     Ok(base.join("services").join(name))
 }
 

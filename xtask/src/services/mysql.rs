@@ -86,13 +86,15 @@ impl Server {
 
     fn make_data(&self, data: &Path) -> Result<()> {
         let _ = fs::remove_dir_all(data);
-        fs::create_dir_all(&self.folder).with_context(|| format!("make {}", self.folder.display()))?;
+        fs::create_dir_all(&self.folder)
+            .with_context(|| format!("make {}", self.folder.display()))?;
         self.give(&self.folder)?;
         let tls = certificate_authority()?.with_file_name("");
         for name in ["server.crt", "server.key", "ca.crt"] {
             let copy = self.folder.join(name);
             fs::copy(tls.join(name), &copy).with_context(|| format!("copy {name}"))?;
-            fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).context("protect the key")?;
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o600))
+                .context("protect the key")?;
             self.give(&copy)?;
         }
         let mut making = match &self.root {
@@ -106,8 +108,15 @@ impl Server {
                 if place::is_root() {
                     making.args(place::as_database_user());
                 }
-                making.arg(place::program("mariadb-install-db").context("no MariaDB is installed; run dev/setup.sh")?);
-                making.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+                making.arg(
+                    place::program("mariadb-install-db")
+                        .context("no MariaDB is installed; run dev/setup.sh")?,
+                );
+                making.args([
+                    "--no-defaults",
+                    "--auth-root-authentication-method=normal",
+                    "--skip-test-db",
+                ]);
                 making.arg(format!("--datadir={}", data.display()));
                 making
             }
@@ -140,7 +149,15 @@ impl Server {
     /// Asks the server for nothing, as the test account.
     fn client(&self) -> Command {
         let mut command = Command::new("mariadb");
-        command.args(["--no-defaults", "--protocol=tcp", "-h127.0.0.1", "-ulattice", "-plattice", "-e", "select 1"]);
+        command.args([
+            "--no-defaults",
+            "--protocol=tcp",
+            "-h127.0.0.1",
+            "-ulattice",
+            "-plattice",
+            "-e",
+            "select 1",
+        ]);
         command.arg(format!("-P{}", self.port));
         command
     }

@@ -29,8 +29,11 @@ pub(crate) async fn apply(
     };
     let key = layout.key_names();
     // An upsert of these databases takes any unique index for the key, and would change another row.
-    let only_unique = layout.table.is_unique_by(&key)
-        && layout.table.uniques.iter().all(|unique| unique.len() == key.len() && unique.iter().all(|one| key.contains(one)));
+    let only_unique =
+        layout.table.is_unique_by(&key)
+            && layout.table.uniques.iter().all(|unique| {
+                unique.len() == key.len() && unique.iter().all(|one| key.contains(one))
+            });
     match run.action {
         Action::Truncate => Ok(()),
         Action::Update if layout.slots.len() == layout.keys => Ok(()),
@@ -39,7 +42,9 @@ pub(crate) async fn apply(
             let head = format!("DELETE FROM {name} WHERE ({columns}) IN (");
             many(mysql, pile, run, layout.keys, (&head, ")")).await
         }
-        Action::Insert => many(mysql, pile, run, layout.slots.len(), (&insert(&name, layout), "")).await,
+        Action::Insert => {
+            many(mysql, pile, run, layout.slots.len(), (&insert(&name, layout), "")).await
+        }
         Action::Upsert if layout.full && only_unique => {
             let end = on_duplicate(mysql.alias, layout);
             many(mysql, pile, run, layout.slots.len(), (&insert(&name, layout), &end)).await
@@ -111,8 +116,8 @@ async fn send(mysql: &mut Mysql, sql: &mut Vec<u8>, end: &str, rows: usize) -> R
             .with_remedy("raise max_allowed_packet of the server"),
         ));
     }
-    let text = std::str::from_utf8(sql)
-        .map_err(|_| Failure::Row(Error::data("a text is no UTF-8")))?;
+    let text =
+        std::str::from_utf8(sql).map_err(|_| Failure::Row(Error::data("a text is no UTF-8")))?;
     mysql.execute(text).await?;
     sql.clear();
     Ok(())

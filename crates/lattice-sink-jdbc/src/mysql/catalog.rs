@@ -30,7 +30,9 @@ pub(crate) async fn table(mysql: &mut Mysql, wanted: &TableName) -> Result<Optio
         ))
         .await?;
     let names: Vec<String> = found.iter().map(|row| text(row, 0)).collect();
-    let Some(name) = existing(&wanted.name, names.iter().map(String::as_str)) else { return Ok(None) };
+    let Some(name) = existing(&wanted.name, names.iter().map(String::as_str)) else {
+        return Ok(None);
+    };
     let schema = found.iter().find(|row| text(row, 0) == name).map(|row| text(row, 1));
     let place = format!(
         "table_schema = {} AND table_name = {}",
@@ -56,7 +58,8 @@ pub(crate) async fn table(mysql: &mut Mysql, wanted: &TableName) -> Result<Optio
         ))
         .await?;
     let name = TableName { schema, name: name.to_owned() };
-    let parent = |row: &Vec<Option<String>>| TableName { schema: Some(text(row, 0)), name: text(row, 1) };
+    let parent =
+        |row: &Vec<Option<String>>| TableName { schema: Some(text(row, 0)), name: text(row, 1) };
     let parents = parents.iter().map(parent).filter(|parent| *parent != name).collect();
     let columns = columns.iter().map(|row| column(row)).collect();
     Ok(Some(Table { name, columns, uniques: indexes(&uniques), parents }))
@@ -119,7 +122,9 @@ fn form(kind: &str, unsigned: bool, precision: u32, scale: u32) -> Form {
         "timestamp" => Form::Zoned(TIMESTAMPS),
         "json" => Form::Json,
         "uuid" => Form::Uuid,
-        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" | "enum" | "set" => Form::Text,
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" | "enum" | "set" => {
+            Form::Text
+        }
         _ => Form::Other,
     }
 }

@@ -59,7 +59,9 @@ impl Wire {
                 out.push(b'\'');
             }
             (Self::Text, cell) => quoted(cell.text().as_bytes(), out),
-            (Self::Bits, Cell::Text(bits)) if bits.as_str().bytes().all(|bit| matches!(bit, b'0' | b'1')) => {
+            (Self::Bits, Cell::Text(bits))
+                if bits.as_str().bytes().all(|bit| matches!(bit, b'0' | b'1')) =>
+            {
                 out.extend_from_slice(format!("b'{}'", bits.as_str()).as_bytes());
             }
             (_, Cell::Bool(flag)) => out.push(b'0' + u8::from(*flag)),
@@ -67,11 +69,17 @@ impl Wire {
             (_, Cell::Decimal(digits)) if is_number(digits.as_str()) => {
                 out.extend_from_slice(digits.as_bytes());
             }
-            (Self::Whole, Cell::Float32(_) | Cell::Float64(_)) if cell.text().contains(['.', 'N', 'f']) => {
+            (Self::Whole, Cell::Float32(_) | Cell::Float64(_))
+                if cell.text().contains(['.', 'N', 'f']) =>
+            {
                 return Err(format!("{} is no whole number that the column holds", cell.text()));
             }
-            (Self::Double, Cell::Float64(number)) => out.extend_from_slice(format!("{number:e}").as_bytes()),
-            (Self::Double, Cell::Float32(number)) => out.extend_from_slice(format!("{number:e}").as_bytes()),
+            (Self::Double, Cell::Float64(number)) => {
+                out.extend_from_slice(format!("{number:e}").as_bytes())
+            }
+            (Self::Double, Cell::Float32(number)) => {
+                out.extend_from_slice(format!("{number:e}").as_bytes())
+            }
             (_, Cell::Zoned(micros)) => quoted(Cell::Timestamp(*micros).text().as_bytes(), out),
             (_, cell) => quoted(cell.text().as_bytes(), out),
         }

@@ -32,7 +32,8 @@ pub(super) fn failure(error: Driver) -> Failure {
     let Driver::Server(server) = &error else {
         let message = format!("the connection to the target was lost: {}", words(&error));
         return Failure::Other(
-            Error::transient(message).with_remedy("it is made anew, and goes on where the target stands"),
+            Error::transient(message)
+                .with_remedy("it is made anew, and goes on where the target stands"),
         );
     };
     let message = words(&error);
@@ -40,21 +41,23 @@ pub(super) fn failure(error: Driver) -> Failure {
         // Deadlock, lock wait, a row that changed meanwhile, NOWAIT.
         1213 | 1205 | 1020 | 3572 => Failure::Again(Error::transient(message)),
         1021 | 1114 | 1041 => Failure::Other(
-            Error::transient(format!("the target is full: {message}")).with_remedy("make room on it"),
+            Error::transient(format!("the target is full: {message}"))
+                .with_remedy("make room on it"),
         ),
         1290 | 1792 | 1836 => Failure::Other(
             Error::transient(format!("the target only reads: {message}"))
                 .with_remedy("is it a replica? Name the primary in connection.url"),
         ),
-        1044 | 1142 | 1143 | 1227 => Failure::Other(
-            Error::new(ErrorKind::Auth, message)
-                .with_remedy("grant the user SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database"),
-        ),
+        1044 | 1142 | 1143 | 1227 => {
+            Failure::Other(Error::new(ErrorKind::Auth, message).with_remedy(
+                "grant the user SELECT, INSERT, UPDATE, DELETE, CREATE and ALTER on the database",
+            ))
+        }
         // Somebody changed the tables: they are looked at anew.
         1146 | 1054 => Failure::Other(Error::transient(message)),
         // Values that do not fit, constraints, JSON, checks, what a trigger raises.
-        1048 | 1062 | 1169 | 1216 | 1217 | 1264 | 1265 | 1292 | 1364 | 1366 | 1367 | 1406 | 1411 | 1416
-        | 1451 | 1452 | 1644 | 1690 | 1761 | 1762 | 3140 | 3141 | 3819 | 4025 => {
+        1048 | 1062 | 1169 | 1216 | 1217 | 1264 | 1265 | 1292 | 1364 | 1366 | 1367 | 1406
+        | 1411 | 1416 | 1451 | 1452 | 1644 | 1690 | 1761 | 1762 | 3140 | 3141 | 3819 | 4025 => {
             Failure::Row(Error::data(message))
         }
         _ => match server.state.get(..2) {

@@ -113,8 +113,9 @@ async fn within<T>(
         Some(timeout) => tokio::time::timeout(timeout, answer).await.map_err(|_| {
             let message = format!("the server did not answer within {} ms", timeout.as_millis());
             Failure::Other(
-                Error::transient(message)
-                    .with_remedy("raise socketTimeout in connection.url if statements may take longer"),
+                Error::transient(message).with_remedy(
+                    "raise socketTimeout in connection.url if statements may take longer",
+                ),
             )
         })?,
     };

@@ -51,11 +51,14 @@ pub(super) fn options(server: &Server) -> Result<Vec<Options>> {
 
 /// Connects; without encryption if that is allowed and the server has none.
 pub(super) async fn open(server: &Server, options: Options) -> Result<Conn> {
-    let connect = async |builder: OptsBuilder| {
-        match tokio::time::timeout(options.timeout, Conn::new(builder)).await {
-            Ok(connected) => connected.map_err(Some),
-            Err(_) => Err(None),
-        }
+    let connect = async |builder: OptsBuilder| match tokio::time::timeout(
+        options.timeout,
+        Conn::new(builder),
+    )
+    .await
+    {
+        Ok(connected) => connected.map_err(Some),
+        Err(_) => Err(None),
     };
     let mut connected = connect(options.builder.clone()).await;
     let no_tls = mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer);
@@ -63,7 +66,7 @@ pub(super) async fn open(server: &Server, options: Options) -> Result<Conn> {
     if options.mode == Mode::Preferred
         && refused.is_some_and(|error| error.to_string() == no_tls.to_string())
     {
-        connected = connect(options.builder.ssl_opts(None)).await;
+        connected = connect(options.builder.ssl_opts(None::<SslOpts>)).await;
     }
     connected.map_err(|failed| match failed {
         Some(failed) => error::connect(server, &failed),
@@ -73,8 +76,10 @@ pub(super) async fn open(server: &Server, options: Options) -> Result<Conn> {
 }
 
 fn mode(server: &Server) -> Result<Mode> {
-    let says = |name: &str| server.parameter(name).is_some_and(|word| word.eq_ignore_ascii_case("true"));
-    let denies = |name: &str| server.parameter(name).is_some_and(|word| word.eq_ignore_ascii_case("false"));
+    let says =
+        |name: &str| server.parameter(name).is_some_and(|word| word.eq_ignore_ascii_case("true"));
+    let denies =
+        |name: &str| server.parameter(name).is_some_and(|word| word.eq_ignore_ascii_case("false"));
     let Some(word) = server.parameter("sslMode") else {
         return Ok(match () {
             () if denies("useSSL") => Mode::Plain,
@@ -90,8 +95,10 @@ fn mode(server: &Server) -> Result<Mode> {
         "verify_ca" => Mode::Chain,
         "verify_identity" | "verify_full" => Mode::ChainAndName,
         _ => {
-            return Err(Error::config(format!("sslMode \"{word}\" of connection.url is not known"))
-                .with_remedy("expected DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"));
+            return Err(Error::config(format!(
+                "sslMode \"{word}\" of connection.url is not known"
+            ))
+            .with_remedy("expected DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"));
         }
     })
 }
@@ -109,7 +116,8 @@ fn tls(server: &Server, mode: Mode) -> Option<SslOpts> {
         .with_danger_accept_invalid_certs(lenient)
         .with_danger_skip_domain_validation(mode != Mode::ChainAndName);
     // A PEM file, whoever's driver the parameter is of.
-    let authority = ["serverSslCert", "trustCertificateKeyStoreUrl", "sslrootcert"].into_iter().find_map(path);
+    let authority =
+        ["serverSslCert", "trustCertificateKeyStoreUrl", "sslrootcert"].into_iter().find_map(path);
     if let Some(authority) = authority {
         tls = tls.with_root_certs(vec![authority.into()]).with_disable_built_in_roots(true);
     }

@@ -63,7 +63,10 @@ pub(crate) fn wider(column: &Column, meaning: &Meaning) -> Option<String> {
         (Form::Int(..), Meaning::Decimal { .. } | Meaning::VariableDecimal) => {
             Some(type_for(meaning, true))
         }
-        (Form::Decimal(Some((before, after))), Meaning::Decimal { precision: Some(precision), scale }) => {
+        (
+            Form::Decimal(Some((before, after))),
+            Meaning::Decimal { precision: Some(precision), scale },
+        ) => {
             let scale = u32::try_from(*scale).unwrap_or(0);
             let wanted = (precision.saturating_sub(scale).max(*before), scale.max(*after));
             let fits = wanted.0 + wanted.1 <= DIGITS.0 && wanted.1 <= DIGITS.1;

@@ -49,27 +49,37 @@ impl Database {
     }
 
     fn target_at(&self, url: &str) -> Vec<(String, String)> {
-        let pairs = [("connection.url", url), ("connection.username", "lattice"), ("connection.password", "lattice")];
+        let pairs = [
+            ("connection.url", url),
+            ("connection.username", "lattice"),
+            ("connection.password", "lattice"),
+        ];
         pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
     }
 
     async fn execute(&self, sql: &str) {
         let mut connection = self.connection(&self.name).await;
         for statement in sql.split(';').filter(|text| !text.trim().is_empty()) {
-            connection.query_drop(statement).await.unwrap_or_else(|error| panic!("{error}: {statement}"));
+            connection
+                .query_drop(statement)
+                .await
+                .unwrap_or_else(|error| panic!("{error}: {statement}"));
         }
     }
 
     /// Rows as text, values parted by bars.
     async fn lines(&self, sql: &str) -> Vec<String> {
         let mut connection = self.connection(&self.name).await;
-        let rows: Vec<Row> = connection.query(sql).await.unwrap_or_else(|error| panic!("{error}: {sql}"));
+        let rows: Vec<Row> =
+            connection.query(sql).await.unwrap_or_else(|error| panic!("{error}: {sql}"));
         let text = |value: mysql_async::Value| match value {
             mysql_async::Value::NULL => "NULL".to_owned(),
             mysql_async::Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             other => other.as_sql(true),
         };
-        rows.into_iter().map(|row| row.unwrap().into_iter().map(text).collect::<Vec<_>>().join("|")).collect()
+        rows.into_iter()
+            .map(|row| row.unwrap().into_iter().map(text).collect::<Vec<_>>().join("|"))
+            .collect()
     }
 
     async fn drop(self) {
@@ -101,7 +111,11 @@ async fn inserts_updates_and_deletes_end_equal_to_the_source() {
         let all = "select id, v from p_s_t order by id";
         assert_eq!(database.lines(all).await, ["0|NULL", "1|it's \\ 2 😀"]);
         sink.reopen().await;
-        let events = vec![truncate(), create(vec![int(4), text("d")]), update(vec![int(5), Value::Unchanged])];
+        let events = vec![
+            truncate(),
+            create(vec![int(4), text("d")]),
+            update(vec![int(5), Value::Unchanged]),
+        ];
         sink.write(batch("p.s.t", &t, 7, events)).await;
         assert_eq!(database.lines(all).await, ["4|d", "5|NULL"]);
         assert_eq!(sink.position("p.s.t").await, Some(10));
@@ -116,7 +130,13 @@ async fn texts_of_keys_are_one_only_if_they_are_the_same() {
         let mut sink = Sink::debezium(database.target(), MIRROR);
         let t = Source::new(vec![("k", string()), ("n", int32())], 1);
         let row = |key, number| create(vec![text(key), int(number)]);
-        sink.write(batch("t", &t, 0, vec![row("a", 1), row("A", 2), row("a ", 3), row("ä", 4), row("", 5)])).await;
+        sink.write(batch(
+            "t",
+            &t,
+            0,
+            vec![row("a", 1), row("A", 2), row("a ", 3), row("ä", 4), row("", 5)],
+        ))
+        .await;
         sink.write(batch("t", &t, 5, vec![delete(vec![text("a")])])).await;
         assert_eq!(database.lines("select n from t order by n").await, ["2", "3", "4", "5"]);
         database.drop().await;
@@ -139,7 +159,10 @@ async fn columns_are_added_and_widened() {
         );
         let row = vec![int(9_000_000_000), text("b"), Value::Float64(0.1)];
         sink.write(batch("t", &wide, 1, vec![create(row)])).await;
-        assert_eq!(database.lines("select * from t order by id").await, ["1|a|NULL", "9000000000|b|0.1"]);
+        assert_eq!(
+            database.lines("select * from t order by id").await,
+            ["1|a|NULL", "9000000000|b|0.1"]
+        );
         database.drop().await;
     }
 }
@@ -159,8 +182,12 @@ async fn another_unique_column_keeps_its_row_and_the_error_names_it() {
             update(vec![int(2), text("b2")]),
             create(vec![int(5), text("toolong")]),
         ];
-        let mut rejected = sink.try_write(batch("t", &source(), 0, events)).await.expect("the rest is written");
-        assert_eq!(database.lines("select * from t order by id").await, ["1|a|mine", "2|b2|mine", "4|d|mine"]);
+        let mut rejected =
+            sink.try_write(batch("t", &source(), 0, events)).await.expect("the rest is written");
+        assert_eq!(
+            database.lines("select * from t order by id").await,
+            ["1|a|mine", "2|b2|mine", "4|d|mine"]
+        );
         rejected.sort_by_key(|one| one.offset);
         let [one, two] = rejected.as_slice() else { panic!("{rejected:?}") };
         let (one, two) = (one.error.chain(), two.error.chain());
@@ -175,11 +202,17 @@ async fn a_lost_answer_to_a_commit_writes_nothing_twice() {
     for server in BOTH {
         let database = Database::new(server, "unknown").await;
         let proxy = TcpProxy::start(&service(server));
-        let url = format!("jdbc:mariadb://{}/{}?socketTimeout=5000&sslMode=disable", proxy.address(), database.name);
+        let url = format!(
+            "jdbc:mariadb://{}/{}?socketTimeout=5000&sslMode=disable",
+            proxy.address(),
+            database.name
+        );
         let keys = [("insert.mode", "insert"), ("schema.evolution", "basic")];
         let mut sink = Sink::debezium(database.target_at(&url), &keys);
         let t = source();
-        let rows = |from: i64| (from..from + 10).map(|id| create(vec![int(id), text("x")])).collect::<Vec<_>>();
+        let rows = |from: i64| {
+            (from..from + 10).map(|id| create(vec![int(id), text("x")])).collect::<Vec<_>>()
+        };
         sink.write(batch("t", &t, 0, rows(0))).await;
         let mut next = 10;
         for round in 0..4 {
@@ -219,6 +252,9 @@ async fn what_is_wrong_with_the_server_is_said_before_it_runs() {
     let mut wrong = database.target();
     wrong[2].1 = "wrong".to_owned();
     let issues = Sink::debezium(wrong, MIRROR).issues().await;
-    assert!(issues.iter().any(|issue| issue.starts_with("connection.password: connect to")), "{issues:?}");
+    assert!(
+        issues.iter().any(|issue| issue.starts_with("connection.password: connect to")),
+        "{issues:?}"
+    );
     database.drop().await;
 }
