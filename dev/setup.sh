@@ -70,6 +70,8 @@ if [ "$what" = all ]; then
     [ -n "$(newest_postgres)" ] || missing+=(postgresql)
     need clickhouse-server clickhouse-server
     need pgbouncer pgbouncer
+    need mariadbd mariadb-server
+    need mariadb mariadb-client
     have chromium || have google-chrome || missing+=(chromium)
     need java default-jre-headless
     need mvn maven
@@ -177,6 +179,39 @@ apicurio() {
     echo "$version" >"$cache/apicurio/.stamp"
 }
 [ "$what" != all ] || apicurio
+
+# ---------------------------------------------------------------- MySQL: Debian's next release has it
+
+# Unpacked into a folder with all its libraries, and run by its own loader: nothing of it gets installed.
+mysql() {
+    local debs=(mysql-server-core mysql-client-core) apt archive download
+    [ -x "$cache/mysql/usr/sbin/mysqld" ] && return
+    have apt-get || fail "this machine has no apt-get; put MySQL's programs into $cache/mysql yourself"
+    say "unpacking from Debian sid: MySQL"
+    download=$(mktemp -d)
+    mkdir -p "$download/lists/partial" "$download/cache/archives/partial" "$download/root"
+    : >"$download/status"
+    printf 'Types: deb\nURIs: %s\nSuites: sid\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' \
+        "$(awk '/^URIs/ { print $2; exit }' /etc/apt/sources.list.d/debian.sources 2>/dev/null ||
+            echo http://deb.debian.org/debian)" >"$download/sid.sources"
+    apt=(apt-get -o "Dir::Etc::sourcelist=$download/sid.sources" -o Dir::Etc::sourceparts=-
+        -o "Dir::State::lists=$download/lists" -o "Dir::Cache=$download/cache" -o "Dir::State::status=$download/status"
+        -o "APT::Sandbox::User=$(id -un)" -o Debug::NoLocking=1)
+    {
+        "${apt[@]}" update && "${apt[@]}" --no-install-recommends --download-only -y install "${debs[@]}"
+    } >"$cache/mysql.log" 2>&1 || fail "apt-get could not fetch MySQL (whole output: $cache/mysql.log)"
+    for archive in "$download"/cache/archives/*.deb; do
+        case $(basename "$archive") in
+        perl* | libperl* | debconf* | dpkg* | tar_*) ;;
+        *) dpkg-deb -x "$archive" "$download/root" ;;
+        esac
+    done
+    chmod -R a+rX "$download/root"
+    rm -rf "$cache/mysql" "$download/root/usr/share/doc"
+    mv "$download/root" "$cache/mysql"
+    rm -rf "$download"
+}
+[ "$what" != all ] || mysql
 
 # ---------------------------------------------------------------- Node.js: the console's build
 

@@ -6,6 +6,7 @@ use lattice_core::value::Value;
 
 use crate::{
     config::OutOfRange,
+    mysql::encode::Wire as MysqlWire,
     postgres::encode::Wire as PostgresWire,
     sqlite,
     table::Table,
@@ -16,6 +17,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     Postgres(PostgresWire),
+    /// A literal.
+    Mysql(MysqlWire),
     /// Its storage class and its bytes.
     Sqlite,
 }
@@ -69,6 +72,7 @@ impl Layout {
             let value = match (field, slot.wire) {
                 (None, _) => "NULL".to_owned(),
                 (Some(bytes), Wire::Postgres(wire)) => wire.show(bytes),
+                (Some(bytes), Wire::Mysql(wire)) => wire.show(bytes),
                 (Some(bytes), Wire::Sqlite) => sqlite::read(bytes).text().into_owned(),
             };
             format!("{}={value}", slot.name)
@@ -163,6 +167,7 @@ fn put(wire: Wire, cell: &Cell<'_>, out: &mut Vec<u8>) -> Result<(), String> {
     }
     match wire {
         Wire::Postgres(wire) => wire.write(cell, out)?,
+        Wire::Mysql(wire) => wire.write(cell, out)?,
         Wire::Sqlite => sqlite::write(cell, out)?,
     }
     let length = i32::try_from(out.len() - at - 4)

@@ -13,6 +13,7 @@
 mod config;
 mod gather;
 mod layout;
+mod mysql;
 mod names;
 mod offsets;
 mod pile;

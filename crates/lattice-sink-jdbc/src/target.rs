@@ -5,6 +5,7 @@ use lattice_core::error::{Error, ErrorKind, Result};
 use crate::{
     config::Settings,
     layout::Slot,
+    mysql::{self, Mysql},
     names::TableName,
     pile::Pile,
     postgres::{self, Postgres},
@@ -49,6 +50,7 @@ pub(crate) type Rows = Vec<Vec<Option<String>>>;
 /// A connection.
 pub(crate) enum Target {
     Postgres(Box<Postgres>),
+    Mysql(Box<Mysql>),
     Sqlite(Sqlite),
 }
 
@@ -61,10 +63,7 @@ impl Target {
             Address::Server(server) if server.dialect == Dialect::Postgres => {
                 Ok(Self::Postgres(Box::new(Postgres::connect(server).await?)))
             }
-            Address::Server(_) => {
-                Err(Error::config("MySQL and MariaDB are not supported by this version's SQL sink")
-                    .with_remedy("use a jdbc:postgresql: or jdbc:sqlite: URL in connection.url"))
-            }
+            Address::Server(server) => Ok(Self::Mysql(Box::new(Mysql::connect(server).await?))),
             Address::File { path, parameters } => {
                 Ok(Self::Sqlite(Sqlite::open(path, parameters).await?))
             }
@@ -75,6 +74,7 @@ impl Target {
     pub(crate) async fn table(&mut self, name: &TableName) -> Result<Option<Table>> {
         match self {
             Self::Postgres(postgres) => postgres::catalog::table(postgres, name).await,
+            Self::Mysql(mysql) => mysql::catalog::table(mysql, name).await,
             Self::Sqlite(sqlite) => sqlite::catalog::table(sqlite, name).await,
         }
     }
@@ -83,6 +83,7 @@ impl Target {
     pub(crate) async fn query(&mut self, sql: &str) -> Result<Rows, Failure> {
         match self {
             Self::Postgres(postgres) => postgres.query(sql).await,
+            Self::Mysql(mysql) => mysql.query(sql).await,
             Self::Sqlite(sqlite) => sqlite.query(sql).await,
         }
     }
@@ -91,6 +92,7 @@ impl Target {
     pub(crate) async fn execute(&mut self, sql: &str) -> Result<u64, Failure> {
         match self {
             Self::Postgres(postgres) => postgres.execute(sql).await,
+            Self::Mysql(mysql) => mysql.execute(sql).await,
             Self::Sqlite(sqlite) => sqlite.execute(sql).await,
         }
     }
@@ -99,6 +101,7 @@ impl Target {
     pub(crate) async fn begin(&mut self, deferred: bool) -> Result<(), Failure> {
         match self {
             Self::Postgres(postgres) => postgres.begin(deferred).await,
+            Self::Mysql(mysql) => mysql.begin().await,
             Self::Sqlite(sqlite) => sqlite.begin(deferred).await,
         }
     }
@@ -126,6 +129,7 @@ impl Target {
     ) -> Result<(), Failure> {
         match self {
             Self::Postgres(postgres) => postgres::apply::apply(postgres, pile, run, table).await,
+            Self::Mysql(mysql) => mysql::apply::apply(mysql, pile, run, table).await,
             Self::Sqlite(sqlite) => sqlite::apply::apply(sqlite, pile, run, table).await,
         }
     }
@@ -149,33 +153,52 @@ impl Dialect {
     /// How values of this meaning go into a column.
     pub(crate) fn slot(self, column: &Column, meaning: &Meaning) -> Slot {
         match self {
-            Self::Postgres | Self::Mysql => postgres::encode::slot(column, meaning),
+            Self::Postgres => postgres::encode::slot(column, meaning),
+            Self::Mysql => mysql::encode::slot(column, meaning),
             Self::Sqlite => sqlite::slot(column, meaning),
         }
     }
 
     /// The type of a new column; `key`: of the primary key.
-    pub(crate) fn type_for(self, meaning: &Meaning, _key: bool) -> String {
+    pub(crate) fn type_for(self, meaning: &Meaning, key: bool) -> String {
         match self {
-            Self::Postgres | Self::Mysql => postgres::types::type_for(meaning),
+            Self::Postgres => postgres::types::type_for(meaning),
+            Self::Mysql => mysql::types::type_for(meaning, key),
             Self::Sqlite => sqlite::type_for(meaning),
         }
     }
 
     /// What stands after the columns of a new table.
     pub(crate) fn table_options(self) -> &'static str {
-        ""
+        match self {
+            // Texts are alike only if they are the same; each server reads the comment that is for it.
+            Self::Mysql => {
+                " ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 /*!80017 COLLATE utf8mb4_0900_bin */ \
+                 /*M!100202 COLLATE utf8mb4_nopad_bin */"
+            }
+            Self::Postgres | Self::Sqlite => "",
+        }
     }
 
     /// The statement that gives a column another type; `table`: between quotes.
     pub(crate) fn alter_type(self, table: &str, column: &Column, kind: &str) -> String {
-        format!("ALTER TABLE {table} ALTER COLUMN {} TYPE {kind}", self.quoted(&column.name))
+        let name = self.quoted(&column.name);
+        match self {
+            Self::Mysql => {
+                let end = if column.nullable { "" } else { " NOT NULL" };
+                format!("ALTER TABLE {table} MODIFY COLUMN {name} {kind}{end}")
+            }
+            Self::Postgres | Self::Sqlite => {
+                format!("ALTER TABLE {table} ALTER COLUMN {name} TYPE {kind}")
+            }
+        }
     }
 
     /// The wider type that a column needs for all values of this meaning, if it is too narrow.
     pub(crate) fn wider(self, column: &Column, meaning: &Meaning) -> Option<String> {
         match self {
-            Self::Postgres | Self::Mysql => postgres::types::wider(column, meaning),
+            Self::Postgres => postgres::types::wider(column, meaning),
+            Self::Mysql => mysql::types::wider(column, meaning),
             // Columns hold values of any width.
             Self::Sqlite => None,
         }

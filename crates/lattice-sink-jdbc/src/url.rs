@@ -119,7 +119,9 @@ impl Address {
 
 fn wrong(reason: String) -> Error {
     Error::config(format!("invalid value for configuration \"connection.url\": {reason}"))
-        .with_remedy("expected jdbc:postgresql://… or jdbc:sqlite:…")
+        .with_remedy(
+            "expected jdbc:postgresql://…, jdbc:mysql://…, jdbc:mariadb://… or jdbc:sqlite:…",
+        )
 }
 
 fn file(rest: &str) -> Result<Address> {

@@ -16,6 +16,8 @@ const SERVICES: &[(&str, &str)] = &[
     ("LATTICE_TEST_CH18", "http://127.0.0.1:18123"),
     ("LATTICE_TEST_APICURIO", "http://127.0.0.1:19480"),
     ("LATTICE_TEST_KAFKA", "127.0.0.1:19292"),
+    ("LATTICE_TEST_MYSQL", "mysql://lattice:lattice@127.0.0.1:13397/mysql"),
+    ("LATTICE_TEST_MARIADB", "mysql://lattice:lattice@127.0.0.1:13306/mysql"),
 ];
 
 /// Gives the address of a real service: the variable of this name, else the address at which

@@ -6,6 +6,7 @@ pub(crate) mod apicurio;
 pub(crate) mod clickhouse;
 pub(crate) mod connect;
 pub(crate) mod kafka;
+pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod process;
 
@@ -23,7 +24,7 @@ struct Service {
     port: u16,
 }
 
-const SERVICES: [Service; 7] = [
+const SERVICES: [Service; 9] = [
     Service { name: "pg15", variable: "LATTICE_TEST_PG15", port: 15415 },
     Service { name: "pg18", variable: "LATTICE_TEST_PG18", port: 15418 },
     Service { name: "pg15-standby", variable: "LATTICE_TEST_PG15_STANDBY", port: 15416 },
@@ -31,6 +32,8 @@ const SERVICES: [Service; 7] = [
     Service { name: "ch18", variable: "LATTICE_TEST_CH18", port: 18123 },
     Service { name: "apicurio", variable: "LATTICE_TEST_APICURIO", port: 19480 },
     Service { name: "kafka", variable: "LATTICE_TEST_KAFKA", port: 19292 },
+    Service { name: "mysql", variable: "LATTICE_TEST_MYSQL", port: 13397 },
+    Service { name: "mariadb", variable: "LATTICE_TEST_MARIADB", port: 13306 },
 ];
 
 /// What to do when a service's usual port is held by something that is not ours.
@@ -135,6 +138,12 @@ fn start(service: &Service, policy: PortPolicy) -> Result<Running> {
             broker.start(false).with_context(describe)?;
         }
         broker.address()
+    } else if name == "mysql" || name == "mariadb" {
+        let server = sql_server(name, port)?;
+        if started_now {
+            server.start().with_context(describe)?;
+        }
+        server.url()
     } else {
         let engine = engine(name, port)?;
         if started_now {
@@ -154,6 +163,8 @@ fn down(name: &str) -> Result<bool> {
         Registry::new(folder(name)?, 0).stop()?;
     } else if name == "kafka" {
         Broker::new(folder(name)?, 0).stop()?;
+    } else if name == "mysql" || name == "mariadb" {
+        sql_server(name, 0)?.stop()?;
     } else {
         engine(name, 0)?.stop()?;
     }
@@ -179,7 +190,11 @@ fn status() -> Result<()> {
 }
 
 fn folder(name: &str) -> Result<PathBuf> {
-    let base = if name.starts_with("pg") { place::databases()? } else { place::dev() };
+    let base = if name.starts_with("pg") || name.starts_with('m') {
+        place::databases()?
+    } else {
+        place::dev()
+    };
     Ok(base.join("services").join(name))
 }
 
@@ -189,6 +204,11 @@ fn server(name: &str, port: u16) -> Result<Server> {
         _ => place::system_postgres("15")?,
     };
     Ok(Server { bin, folder: folder(name)?, port, standby: name.ends_with("standby") })
+}
+
+fn sql_server(name: &str, port: u16) -> Result<mysql::Server> {
+    let root = (name == "mysql").then(|| place::cache().join("mysql"));
+    Ok(mysql::Server { root, folder: folder(name)?, port })
 }
 
 fn engine(name: &str, port: u16) -> Result<Engine> {

@@ -2,6 +2,7 @@
 
 mod faults;
 mod fixture;
+mod mysql;
 mod postgres;
 mod sqlite;
 mod values;
