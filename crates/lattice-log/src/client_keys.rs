@@ -239,7 +239,7 @@ pub static KEYS: &[ClientKey] = &[
     key(
         "max.request.size",
         P,
-        Number(0),
+        Number(1),
         Used(
             "a larger record, before compression, is an error; without it the topic's max.message.bytes decides alone",
         ),

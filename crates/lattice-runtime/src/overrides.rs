@@ -66,9 +66,6 @@ pub(crate) fn check(config: &Config, shared: &Shared) -> Vec<ConfigIssue> {
         let Some((client, name)) = of_connector(key) else { continue };
         issues.extend(issue(policy, client, name, value.trim(), shared.log.needs_transactions()));
     }
-    if let Err(error) = max_request(config) {
-        issues.push(ConfigIssue::error(MAX_REQUEST, error.to_string()));
-    }
     issues
 }
 
@@ -192,23 +189,18 @@ pub(crate) fn fetch_bytes(config: &Config, most: usize) -> Result<usize> {
 
 fn bytes(config: &Config, name: &str) -> Result<Option<usize>> {
     let Some(text) = config.get(name) else { return Ok(None) };
-    text.trim().parse().map(Some).map_err(|error| {
+    text.trim().parse::<usize>().map(Some).map_err(|error| {
         Error::config(format!("\"{name}\" is \"{text}\", not a number of bytes")).with_source(error)
     })
 }
 
 /// What a request may hold; `None`: as much as the topic takes. Units: bytes.
 pub(crate) fn max_request(config: &Config) -> Result<Option<usize>> {
-    match bytes(config, MAX_REQUEST)? {
-        Some(0) => Err(Error::config(format!("\"{MAX_REQUEST}\" is 0: no record would fit"))),
-        given => Ok(given),
-    }
+    bytes(config, MAX_REQUEST)
 }
 
 #[cfg(test)]
 mod tests {
-    use lattice_core::config::Severity;
-
     use super::*;
 
     #[test]
