@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use lattice_core::{Error, store::DocumentStore};
 use lattice_log::{
     EmbeddedLog, EmbeddedOptions, GroupOptions, KafkaLog, KafkaOptions, Log, Membership,
-    TopicConfig,
+    TopicConfig, client_keys,
 };
 use lattice_runtime::properties;
 
@@ -26,12 +26,12 @@ pub(crate) enum OpenLog {
 impl OpenLog {
     /// Opens what the arguments ask for.
     pub(crate) async fn open(serve: &Serve, default_topic: TopicConfig) -> Result<Self> {
-        if serve.kafka.bootstrap_servers.is_none() && serve.kafka.command_config.is_none() {
+        let properties = client_properties(serve)?;
+        if !properties.contains_key("bootstrap.servers") && serve.kafka.command_config.is_none() {
             let options =
                 EmbeddedOptions { default_topic, ..EmbeddedOptions::new(serve.data.clone()) };
             return Ok(Self::Embedded(EmbeddedLog::open(options).map_err(told)?));
         }
-        let properties = client_properties(&serve.kafka)?;
         let group = GroupSettings::read(&serve.kafka, &properties)?;
         let options = kafka_options(&serve.kafka, properties, default_topic)?;
         Ok(Self::Kafka(KafkaLog::open(options).await.map_err(told)?, group))
@@ -96,20 +96,37 @@ impl OpenLog {
     }
 }
 
-/// The file's properties, under what the command line says.
-fn client_properties(kafka: &Kafka) -> Result<BTreeMap<String, String>> {
-    let mut properties = match &kafka.command_config {
-        Some(file) => {
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("read the properties file {}", file.display()))?;
-            properties(&text).into_iter().collect()
-        }
-        None => BTreeMap::new(),
-    };
-    if let Some(servers) = &kafka.bootstrap_servers {
-        properties.insert("bootstrap.servers".to_owned(), servers.clone());
+/// The properties of the worker's file, under those of the client's file, under what the command line says.
+fn client_properties(serve: &Serve) -> Result<BTreeMap<String, String>> {
+    let mut of_client = BTreeMap::new();
+    if let Some(file) = &serve.worker_config {
+        // What else stands there is about converters, connectors and the REST API.
+        of_client.extend(read(file)?.into_iter().filter(|(name, _)| is_of_cluster(name)));
     }
-    Ok(properties)
+    if let Some(file) = &serve.kafka.command_config {
+        of_client.extend(read(file)?);
+    }
+    if let Some(servers) = &serve.kafka.bootstrap_servers {
+        of_client.insert("bootstrap.servers".to_owned(), servers.clone());
+    }
+    Ok(of_client)
+}
+
+fn read(file: &Path) -> Result<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("read the properties file {}", file.display()))?;
+    Ok(properties(&text).into_iter().collect())
+}
+
+/// Whether a property of a worker's file is about its cluster, its group or its client there.
+fn is_of_cluster(name: &str) -> bool {
+    let of_group = name == "group.id" || group::KEYS.contains(&name);
+    let of_topics = ["config.", "offset.", "status."];
+    of_group
+        || client_keys::OF_THE_WORKER.contains(&name)
+        || client_keys::is_of_connection(name)
+        || client_keys::of_any(name).is_some()
+        || of_topics.iter().any(|topic| name.starts_with(topic) && name.contains(".storage."))
 }
 
 fn kafka_options(

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let rows: u64 = arguments.next().map_or(Ok(2_000_000), |text| text.parse())?;
     let codec = arguments.next().unwrap_or_else(|| "lz4".to_owned());
-    let codec = Compression::parse(&codec).ok_or("compression: none, lz4 or zstd")?;
+    let codec = Compression::parse(&codec).ok_or("compression: none, gzip, snappy, lz4 or zstd")?;
     let folder = arguments.next().unwrap_or_else(|| "append-example".to_owned());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(measure(rows, codec, &folder))

@@ -6,6 +6,7 @@
 //!
 //! This room must not know: what is in a record (Avro, JSON, envelopes), connectors, HTTP.
 
+pub mod client_keys;
 pub mod embedded;
 pub mod kafka;
 pub mod log;

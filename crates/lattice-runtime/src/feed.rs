@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use crate::{
-    keys, offsets,
+    keys, offsets, overrides,
     report::{Delivered, Report},
     source::{joined, permit},
     task::{ActiveTopics, TaskRun},
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How much is fetched at once: large enough to be worth a query, small enough to be decoded
-/// while the sink writes the piece before. Units: compressed bytes.
+/// while the sink writes the piece before; a connector may ask for less. Units: compressed bytes.
 const FETCH_BYTES: usize = 512 << 10;
 
 /// Batches are decoded together up to here: many small ones are one piece of work, and large ones
@@ -73,6 +73,7 @@ pub(crate) struct Feed {
     task: usize,
     tasks: usize,
     from_latest: bool,
+    fetch_bytes: usize,
     refresh: Duration,
     /// Units: bytes, decompressed, between here and the sink.
     budget: Arc<Semaphore>,
@@ -99,6 +100,7 @@ impl Feed {
             task: run.config.task as usize,
             tasks: run.tasks,
             from_latest: from_latest(config)?,
+            fetch_bytes: overrides::fetch_bytes(config, FETCH_BYTES)?,
             refresh: run.shared.config.topic_refresh,
             budget: Arc::new(Semaphore::new(ahead)),
             total: ahead,
@@ -127,7 +129,7 @@ impl Feed {
             let from = self.positions.iter().map(|(place, next)| (place.clone(), *next)).collect();
             let batches = tokio::select! {
                 () = out.closed() => return Ok(()),
-                batches = self.log.fetch(from, FETCH_BYTES, wait) => batches,
+                batches = self.log.fetch(from, self.fetch_bytes, wait) => batches,
             };
             let batches = match batches {
                 Ok(batches) => batches,

@@ -91,7 +91,7 @@ pub(crate) fn compression(config: &Config) -> Result<Compression> {
         None => Ok(Compression::default()),
         Some(word) => Compression::parse(word).ok_or_else(|| {
             Error::config(format!("invalid value for configuration \"{name}\": \"{word}\""))
-                .with_remedy("use none, lz4 or zstd")
+                .with_remedy("use none, gzip, snappy, lz4 or zstd")
         }),
     }
 }

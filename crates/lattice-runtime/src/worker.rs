@@ -22,6 +22,7 @@ use crate::{
     error::{WorkerError, WorkerResult},
     group::{Group, farewell, follow},
     model::{ConnectorInfo, ConnectorStatus, InitialState, State, TaskStatus},
+    overrides,
     plugins::Plugins,
     providers::{Environment, Providers},
     report::lock,
@@ -114,8 +115,8 @@ impl Shared {
         self.registries.of(lattice_codec::registry_of(config)?)
     }
 
-    /// Adds the worker's converters where the connector has none of its own. A converter that
-    /// the connector names takes none of the worker's options, as in Kafka Connect.
+    /// Adds the worker's converters and settings of Kafka's clients where the connector has none of its own. A
+    /// converter that the connector names takes none of the worker's options, as in Kafka Connect.
     pub(crate) fn with_worker_defaults(&self, mut config: Config) -> Config {
         for converter in ["key.converter", "value.converter", "header.converter"] {
             if config.get(converter).is_some() {
@@ -129,6 +130,7 @@ impl Shared {
                 }
             }
         }
+        overrides::with_worker_defaults(&mut config, &self.config.settings);
         config
     }
 }
@@ -163,6 +165,7 @@ impl Worker {
     /// Errors: the log's own; `Config` when the settings name an unknown config provider; `Fatal`
     /// when a kept document is damaged.
     pub async fn start(options: WorkerOptions) -> Result<Self> {
+        overrides::check_worker(&options.config.settings)?;
         let store = Store::new(options.log.documents());
         let kept = store.load().await?;
         let group = options.membership.map(|membership| Group::new(&options.worker_id, membership));

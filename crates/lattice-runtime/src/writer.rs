@@ -148,11 +148,9 @@ impl Writer {
         }
         let book = Arc::new(Mutex::new(book));
         let partitions_of = partitions_of(Arc::clone(&book), Arc::clone(&creation));
-        let mut builder = BatchSetBuilder::new(partitions_of, compression(config)?);
+        let builder = BatchSetBuilder::new(partitions_of, compression(config)?)
+            .with_max_batch_bytes(overrides::batch_bytes(config, GROUP_BYTES)?);
         let max_request = overrides::max_request(config)?;
-        if let Some(bytes) = max_request {
-            builder = builder.with_max_batch_bytes(bytes.min(GROUP_BYTES));
-        }
         let connector = run.config.connector.clone();
         let press = Press {
             encoder,

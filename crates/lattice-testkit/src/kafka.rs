@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    io::{Seek as _, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
@@ -45,6 +46,13 @@ impl KafkaBroker {
 
     /// As [`start`](Self::start), with options.
     pub async fn start_with(options: KafkaBrokerOptions) -> Self {
+        let mut broker = Self::launched(options);
+        broker.listening().await;
+        broker
+    }
+
+    /// Starts a broker. Blocks while its folder is made ready.
+    fn launched(options: KafkaBrokerOptions) -> Self {
         let folder = tempfile::Builder::new().prefix("lattice-kafka-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("make a temporary folder: {error}"));
         let or = |port: u16, other: u16| if port == 0 { other } else { port };
@@ -71,7 +79,7 @@ impl KafkaBroker {
         fs::write(&file, text).unwrap_or_else(|error| panic!("write {}: {error}", file.display()));
         let mut broker = Self { child: None, folder, port };
         broker.format(&options.scram);
-        broker.start_again().await;
+        broker.launch();
         broker
     }
 
@@ -88,6 +96,11 @@ impl KafkaBroker {
 
     /// Starts it again on its data and its port, and waits until it listens.
     pub async fn start_again(&mut self) {
+        self.launch();
+        self.listening().await;
+    }
+
+    fn launch(&mut self) {
         assert!(self.child.is_none(), "the broker still runs");
         let log = File::options().create(true).append(true).open(self.folder.path().join("log"));
         let log = log.unwrap_or_else(|error| panic!("open the broker's log: {error}"));
@@ -96,6 +109,9 @@ impl KafkaBroker {
         command.arg("server.properties").stdin(Stdio::null()).stdout(log).stderr(errors);
         let child = command.spawn().unwrap_or_else(|error| panic!("run java: {error}"));
         self.child = Some(child);
+    }
+
+    async fn listening(&mut self) {
         let url = self.address();
         wait_until(START_DEADLINE, "the Kafka broker to listen", async || {
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
@@ -146,11 +162,78 @@ impl Drop for KafkaBroker {
     }
 }
 
+/// Three brokers that keep three copies of everything and take a record when two have it. Killed when dropped.
+pub struct KafkaCluster {
+    /// By id, from 1 on.
+    brokers: Vec<KafkaBroker>,
+}
+
+impl KafkaCluster {
+    /// Starts all three at once and waits until they listen.
+    pub async fn start() -> Self {
+        let controllers = [free_port(), free_port(), free_port()];
+        let voters: Vec<String> = controllers
+            .iter()
+            .zip(1..)
+            .map(|(port, id)| format!("{id}@127.0.0.1:{port}"))
+            .collect();
+        let options = controllers.into_iter().zip(1..).map(|(controller, id)| {
+            // Of two lines for one property the last one holds.
+            let properties = vec![
+                format!("node.id={id}\ncontroller.quorum.voters={}", voters.join(",")),
+                format!(
+                    "listeners=PLAINTEXT://127.0.0.1:{{port}},CONTROLLER://127.0.0.1:{controller}"
+                ),
+                "default.replication.factor=3\nmin.insync.replicas=2".to_owned(),
+                "offsets.topic.replication.factor=3".to_owned(),
+                "transaction.state.log.replication.factor=3".to_owned(),
+                "transaction.state.log.min.isr=2".to_owned(),
+                // A dead broker is noticed soon.
+                "broker.session.timeout.ms=3000\nbroker.heartbeat.interval.ms=500".to_owned(),
+            ];
+            KafkaBrokerOptions { properties, ..KafkaBrokerOptions::default() }
+        });
+        // All at once: none of them listens before two are there.
+        let mut brokers: Vec<KafkaBroker> = std::thread::scope(|scope| {
+            let launch = |options| scope.spawn(move || KafkaBroker::launched(options));
+            let launching: Vec<_> = options.map(launch).collect();
+            let launched = launching.into_iter().map(|thread| thread.join());
+            launched.map(|one| one.unwrap_or_else(|_| panic!("a broker did not start"))).collect()
+        });
+        for broker in &mut brokers {
+            broker.listening().await;
+        }
+        Self { brokers }
+    }
+
+    /// All of them, as `bootstrap.servers`.
+    pub fn address(&self) -> String {
+        let all: Vec<String> = self.brokers.iter().map(KafkaBroker::address).collect();
+        all.join(",")
+    }
+
+    /// One of them by its id.
+    pub fn broker(&mut self, id: usize) -> &mut KafkaBroker {
+        let count = self.brokers.len();
+        id.checked_sub(1)
+            .and_then(|index| self.brokers.get_mut(index))
+            .unwrap_or_else(|| panic!("no broker {id} among {count}"))
+    }
+}
+
 /// Runs a tool of Kafka's own (`org.apache.kafka.tools.…`) and gives what it printed. Blocks.
 ///
 /// Panics when it fails.
 pub fn kafka_tool(class: &str, arguments: &[&str]) -> String {
-    let output = java(class).args(arguments).output();
+    kafka_tool_with_input(class, arguments, "")
+}
+
+/// As [`kafka_tool`], with what the tool reads from its standard input.
+pub fn kafka_tool_with_input(class: &str, arguments: &[&str], input: &str) -> String {
+    let mut file = tempfile::tempfile().unwrap_or_else(|error| panic!("make a file: {error}"));
+    let filled = file.write_all(input.as_bytes()).and_then(|()| file.rewind());
+    filled.unwrap_or_else(|error| panic!("write the tool's input: {error}"));
+    let output = java(class).args(arguments).stdin(file).output();
     let output = output.unwrap_or_else(|error| panic!("run java: {error}"));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -40,7 +40,7 @@ mod wait;
 pub use self::{
     clickhouse::ClickHouseDatabase,
     compare::{assert_same_content, compare_tables, wait_until_same_content},
-    kafka::{KafkaBroker, KafkaBrokerOptions, kafka_tool},
+    kafka::{KafkaBroker, KafkaBrokerOptions, KafkaCluster, kafka_tool, kafka_tool_with_input},
     lattice::{Answer, LatticeProcess},
     pooler::Pooler,
     postgres::PostgresDatabase,

@@ -8,6 +8,7 @@ use lattice_core::{
     config::{Effect, Key, KeyType},
     connector::Descriptor,
 };
+use lattice_log::client_keys::{self, Effect as ClientEffect};
 
 use crate::plugins;
 
@@ -21,8 +22,43 @@ pub(super) fn write(folder: &Path) -> Result<()> {
     let mut text = String::from("# Converters and events\n\nKeys that every connector takes.\n");
     table(&mut text, &lattice_codec::keys().iter().collect::<Vec<_>>());
     fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
+    let path = folder.join("kafka-clients.md");
+    fs::write(&path, clients()).with_context(|| format!("write {}", path.display()))?;
     let path = folder.join("transforms.md");
     fs::write(&path, transforms()).with_context(|| format!("write {}", path.display()))
+}
+
+fn clients() -> String {
+    let mut text = String::from(
+        "# Settings of Kafka's clients\n\nIn a connector behind `producer.override.`, `consumer.override.` or \
+         `admin.override.`, where `connector.client.config.override.policy` of the worker (All, None, Principal) lets \
+         them; in the file of `--worker-config` behind `producer.`, `consumer.` or `admin.`, for all connectors that say \
+         nothing else. A value of the wrong form is an error; what has no effect, and every other name, is told by a \
+         warning. On Kafka a connector that names a connection of its own (`bootstrap.servers`, `security.*`, `sasl.*`, \
+         `ssl.*`) is refused.\n\n| setting | of | what it does |\n|---|---|---|\n",
+    );
+    for key in client_keys::KEYS {
+        let clients: Vec<String> =
+            key.clients.iter().map(|client| format!("{client:?}").to_lowercase()).collect();
+        let effect = match key.effect {
+            ClientEffect::Used(what) => what.to_owned(),
+            ClientEffect::Always(values, why) => {
+                format!("*Always `{}`: {why}.*", values.first().copied().unwrap_or_default())
+            }
+            ClientEffect::Idle(why) => format!("*No effect: {why}.*"),
+            ClientEffect::Connection => "The worker's own connection.".to_owned(),
+        };
+        // Writing to a String cannot fail.
+        writeln!(text, "| `{}` | {} | {effect} |", key.name, clients.join(", ")).ok();
+    }
+    text.push_str(
+        "\n## The worker's own connection\n\nWithout a prefix, in the file of `--command-config` or `--worker-config`: \
+         `security.*`, `sasl.*`, `ssl.*` and\n\n",
+    );
+    for name in client_keys::OF_THE_WORKER {
+        writeln!(text, "- `{name}`").ok();
+    }
+    text
 }
 
 fn transforms() -> String {

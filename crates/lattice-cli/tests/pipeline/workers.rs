@@ -13,6 +13,9 @@ use crate::{PATIENCE, Path};
 /// The shortest session that Kafka's brokers take unless they are told otherwise.
 const SESSION: &str = "6000";
 
+/// For a broker that was told to take it.
+const SHORT_SESSION: &str = "2000";
+
 /// The names of these lie on an even and an odd lease: two workers have one each.
 const SOURCE: &str = "source";
 const SINK: &str = "to_clickhouse";
@@ -28,11 +31,17 @@ impl Workers {
     /// So many workers on the tests' broker.
     async fn start(name: &str, count: usize) -> Self {
         let kafka = service("LATTICE_TEST_KAFKA");
-        Self::start_between(name, count, &kafka, &kafka).await
+        Self::start_between(name, count, &kafka, &kafka, SESSION).await
     }
 
     /// The first worker reaches Kafka by one address, the others by another one.
-    async fn start_between(name: &str, count: usize, first: &str, others: &str) -> Self {
+    async fn start_between(
+        name: &str,
+        count: usize,
+        first: &str,
+        others: &str,
+        session: &str,
+    ) -> Self {
         let source = PostgresDatabase::create(&service("LATTICE_TEST_PG15"), name).await;
         let target = ClickHouseDatabase::create(&service("LATTICE_TEST_CH"), name).await;
         let group = format!("g-{}", source.name());
@@ -40,7 +49,7 @@ impl Workers {
             let arguments = [
                 ["--bootstrap-servers", kafka],
                 ["--group-id", &group],
-                ["--session-timeout-ms", SESSION],
+                ["--session-timeout-ms", session],
                 ["--heartbeat-interval-ms", "300"],
             ];
             LatticeProcess::start_with(&arguments.concat(), &[]).await
@@ -249,6 +258,7 @@ async fn broker_with_proxy() -> (KafkaBroker, TcpProxy) {
         "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CUT:PLAINTEXT,CONTROLLER:PLAINTEXT"
             .to_owned(),
         "inter.broker.listener.name=PLAINTEXT".to_owned(),
+        format!("group.min.session.timeout.ms={SHORT_SESSION}"),
     ];
     let options = KafkaBrokerOptions { properties, ..KafkaBrokerOptions::default() };
     (KafkaBroker::start_with(options).await, proxy)
@@ -258,7 +268,8 @@ async fn broker_with_proxy() -> (KafkaBroker, TcpProxy) {
 async fn a_worker_cut_off_from_kafka_ends_its_tasks_before_another_runs_them() {
     let (broker, proxy) = broker_with_proxy().await;
     let through = format!("127.0.0.1:{}", proxy.port());
-    let workers = Workers::start_between("cut_off", 2, &through, &broker.address()).await;
+    let address = broker.address();
+    let workers = Workers::start_between("cut_off", 2, &through, &address, SHORT_SESSION).await;
     workers.connect().await;
     workers.insert(1, 300).await;
     workers.equal().await;

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use lattice_core::{Error, Result, secret::Secret};
 
 use super::{sasl::Login, socket::Address, tls};
-use crate::log::TopicConfig;
+use crate::{
+    client_keys::{self, Effect},
+    log::TopicConfig,
+};
 
 /// How [`KafkaLog`](super::KafkaLog) is opened.
 #[derive(Debug, Clone)]
@@ -125,10 +128,32 @@ impl ClientOptions {
                 .milliseconds("socket.connection.setup.timeout.ms", 10_000)?,
             request_timeout: properties.milliseconds("request.timeout.ms", 30_000)?,
         };
-        for name in properties.0.keys() {
+        properties.0.keys().for_each(|name| tell_unused(name));
+        Ok(options)
+    }
+}
+
+/// Says why a property has no effect. What the worker reads in other places is known there.
+fn tell_unused(name: &str) {
+    let of_worker = ["producer.", "consumer.", "admin."];
+    if of_worker.iter().any(|prefix| name.starts_with(prefix)) {
+        return;
+    }
+    match client_keys::of_any(name).map(|key| key.effect) {
+        Some(Effect::Idle(why) | Effect::Always(_, why)) => {
+            tracing::warn!(
+                property = name,
+                "this property of the Kafka client has no effect: {why}"
+            );
+        }
+        Some(Effect::Used(_)) => tracing::warn!(
+            property = name,
+            "this property of the Kafka client has no effect here: give it to connectors, behind producer. or consumer. \
+             in the file of --worker-config"
+        ),
+        Some(Effect::Connection) | None => {
             tracing::warn!(property = name, "this property of the Kafka client is not known");
         }
-        Ok(options)
     }
 }
 

@@ -12,6 +12,7 @@ mod builder;
 mod partitioner;
 mod raw;
 mod reader;
+mod snappy;
 mod stamp;
 mod varint;
 
@@ -50,6 +51,10 @@ pub(crate) mod at {
 pub enum Compression {
     /// Not at all.
     None,
+    /// Gzip, level 6 as Kafka's own producer takes.
+    Gzip,
+    /// Snappy in the framing of Java's library.
+    Snappy,
     /// LZ4 frames of independent blocks, as Kafka demands.
     #[default]
     Lz4,
@@ -58,11 +63,16 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
+
     /// The codec's number in the batch's attributes.
     #[must_use]
     pub fn id(self) -> i16 {
         match self {
             Self::None => 0,
+            Self::Gzip => 1,
+            Self::Snappy => 2,
             Self::Lz4 => 3,
             Self::Zstd => 4,
         }
@@ -73,6 +83,8 @@ impl Compression {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
             Self::Lz4 => "lz4",
             Self::Zstd => "zstd",
         }
@@ -81,6 +93,6 @@ impl Compression {
     /// Parses Kafka's word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::None, Self::Lz4, Self::Zstd].into_iter().find(|codec| codec.as_str() == word)
+        Self::ALL.into_iter().find(|codec| codec.as_str() == word)
     }
 }

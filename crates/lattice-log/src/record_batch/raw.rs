@@ -7,7 +7,7 @@ use lattice_core::error::{Error, Result};
 
 use crate::log::EncodedBatch;
 
-use super::{Compression, HEADER_BYTES, at};
+use super::{Compression, HEADER_BYTES, at, snappy};
 
 /// Zstandard's level: on change events, 1 costs a third of the default 3 and packs nearly as
 /// tightly.
@@ -128,6 +128,13 @@ fn pack(codec: Compression, records: &[u8]) -> std::io::Result<Option<Vec<u8>>> 
     out.resize(HEADER_BYTES, 0);
     match codec {
         Compression::None => {}
+        Compression::Gzip => {
+            let level = flate2::Compression::default();
+            let mut encoder = flate2::write::GzEncoder::new(out, level);
+            encoder.write_all(records)?;
+            out = encoder.finish()?;
+        }
+        Compression::Snappy => snappy::pack(records, &mut out)?,
         Compression::Lz4 => pack_lz4(records, &mut out)?,
         Compression::Zstd => {
             let mut encoder = zstd::stream::write::Encoder::new(out, ZSTD_LEVEL)?;

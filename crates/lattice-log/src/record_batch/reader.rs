@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use lattice_core::error::{Error, Result};
 
-use super::{Compression, HEADER_BYTES, at, varint};
+use super::{Compression, HEADER_BYTES, at, snappy, varint};
 
 /// A record's least size: length, attributes, two deltas, two fields and a header count, a byte each.
 const LEAST_RECORD_BYTES: usize = 7;
@@ -210,6 +210,10 @@ impl RecordBatchReader {
         let mut data = Vec::new();
         let unpacked = match self.codec {
             Compression::None => return Ok(packed),
+            Compression::Gzip => flate2::bufread::MultiGzDecoder::new(&packed[..])
+                .take(MAX_UNPACKED_BYTES + 1)
+                .read_to_end(&mut data),
+            Compression::Snappy => snappy::unpack(&packed, MAX_UNPACKED_BYTES as usize, &mut data),
             Compression::Lz4 => {
                 data.reserve(packed.len().saturating_mul(3).min(8 << 20));
                 gather(lz4_flex::frame::FrameDecoder::new(&packed[..]), &mut data)
@@ -342,17 +346,12 @@ fn span(start: usize, len: usize) -> Option<Span> {
 fn codec_of(attributes: i16) -> Result<Compression> {
     match attributes & 0x07 {
         0 => Ok(Compression::None),
+        1 => Ok(Compression::Gzip),
+        2 => Ok(Compression::Snappy),
         3 => Ok(Compression::Lz4),
         4 => Ok(Compression::Zstd),
-        1 => Err(unsupported("gzip")),
-        2 => Err(unsupported("snappy")),
         other => Err(damaged(format!("its codec number is {other}"))),
     }
-}
-
-fn unsupported(codec: &str) -> Error {
-    Error::config(format!("a record batch is compressed with {codec}, which is not supported"))
-        .with_remedy("produce with compression.type lz4, zstd or none")
 }
 
 /// Everything that a decoder unpacks, a little more than is allowed at most. A block is copied once,

@@ -16,7 +16,7 @@ use lattice_testkit::{kafka_tool, service};
 use serde_json::{Map, Value, json};
 
 /// Records of now: those of another time fall to the topic's retention at any moment.
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let now = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970");
     i64::try_from(now.as_millis()).expect("a clock before the year 292 million")
 }
@@ -35,7 +35,7 @@ pub(crate) async fn open_at(address: &str, group: &str) -> Arc<KafkaLog> {
 }
 
 /// The log of the tests that share one.
-async fn open() -> Arc<KafkaLog> {
+pub(crate) async fn open() -> Arc<KafkaLog> {
     open_at(&service("LATTICE_TEST_KAFKA"), "shared-by-tests").await
 }
 
@@ -409,45 +409,6 @@ async fn documents_are_kept_and_connectors_are_kafka_connects_records() {
     assert_eq!(other.scan("connector-states").await.unwrap()[0].1, Bytes::from(state));
     store.put("schemas", vec![("a".to_owned(), None)]).await.unwrap();
     assert_eq!(other.scan("schemas").await.unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn the_console_consumer_reads_what_is_written() {
-    let log = open().await;
-    let topic = unique("console");
-    for codec in [Compression::None, Compression::Lz4, Compression::Zstd] {
-        let mut builder = BatchSetBuilder::new(Box::new(|_| 1), codec);
-        let handle = builder.topic(&topic);
-        for number in 0..100 {
-            let value = format!("{} {number} {}", codec.as_str(), "x".repeat(50));
-            let record = RecordRef {
-                key: Some(b"k"),
-                value: Some(value.as_bytes()),
-                headers: &[],
-                timestamp_ms: now_ms(),
-            };
-            builder.append(handle, None, record);
-        }
-        let batches = builder.finish().into_iter().map(|raw| raw.compress().unwrap()).collect();
-        log.append(request(batches)).await.unwrap();
-    }
-    let address = service("LATTICE_TEST_KAFKA");
-    let printed = kafka_tool(
-        "org.apache.kafka.tools.consumer.ConsoleConsumer",
-        &[
-            "--bootstrap-server",
-            &address,
-            "--topic",
-            &topic,
-            "--from-beginning",
-            "--max-messages",
-            "300",
-            "--timeout-ms",
-            "20000",
-        ],
-    );
-    assert_eq!(printed.lines().count(), 300);
-    assert!(printed.lines().any(|line| line.starts_with("zstd 99 ")));
 }
 
 #[tokio::test]

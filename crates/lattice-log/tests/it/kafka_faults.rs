@@ -8,7 +8,11 @@ use lattice_testkit::{KafkaBroker, KafkaBrokerOptions, TcpProxy, free_port, wait
 use crate::kafka::{open_at, read_all, records, request, unique};
 
 /// Appends one number after the other, each until it is taken, as the runtime does.
-async fn append_numbers(log: &dyn lattice_log::Log, topic: &str, numbers: std::ops::Range<u32>) {
+pub(crate) async fn append_numbers(
+    log: &dyn lattice_log::Log,
+    topic: &str,
+    numbers: std::ops::Range<u32>,
+) {
     for number in numbers {
         let batch = records(topic, 0, [format!("{number}")]);
         while let Err(error) = log.append(request(vec![batch.clone()])).await {
@@ -18,7 +22,7 @@ async fn append_numbers(log: &dyn lattice_log::Log, topic: &str, numbers: std::o
 }
 
 /// All numbers once, in order; the first place where they are not is told.
-fn assert_numbers(found: &[(i64, String)], count: usize) {
+pub(crate) fn assert_numbers(found: &[(i64, String)], count: usize) {
     let wrong = found
         .iter()
         .zip(0_i64..)

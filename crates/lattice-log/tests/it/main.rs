@@ -4,6 +4,8 @@
 mod crash;
 mod folder;
 mod kafka;
+mod kafka_cluster;
+mod kafka_console;
 mod kafka_faults;
 mod kafka_security;
 mod kafka_transactions;
