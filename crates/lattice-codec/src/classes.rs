@@ -4,7 +4,10 @@
 
 use lattice_core::config::{Importance, Key, KeyType, Rule};
 
-use crate::keys::{APICURIO, AVRO, BYTES, JSON, SIMPLE, STRING};
+use crate::{
+    keys::{APICURIO, AVRO, BYTES, JSON, SIMPLE, STRING},
+    primitive::Primitive,
+};
 
 /// A converter: its class, what it may convert, and its options without their prefix.
 #[derive(Debug)]
@@ -77,7 +80,17 @@ static CONVERTERS: &[ConverterClass] = &[
     ConverterClass { class: JSON, records: true, headers: true, keys: &[USE, JSON_OPTIONS] },
     ConverterClass { class: SIMPLE, records: false, headers: true, keys: &[] },
     ConverterClass { class: STRING, records: true, headers: true, keys: &[USE] },
+    primitive(Primitive::Boolean),
+    primitive(Primitive::Double),
+    primitive(Primitive::Float),
+    primitive(Primitive::Integer),
+    primitive(Primitive::Long),
+    primitive(Primitive::Short),
 ];
+
+const fn primitive(of: Primitive) -> ConverterClass {
+    ConverterClass { class: of.class(), records: true, headers: true, keys: &[USE] }
+}
 
 /// Every converter, by class.
 #[must_use]

@@ -14,6 +14,7 @@ use crate::{
     avro::{Meta, Nulls},
     filler, keys,
     naming::{Adjustment, TopicNames},
+    primitive::Primitive,
     subject::Naming,
 };
 
@@ -44,6 +45,8 @@ pub enum ConverterConfig {
     Text,
     /// Bytes as they are.
     Bytes,
+    /// A number or a truth value in a fixed width.
+    Primitive(Primitive),
     /// The simple header converter's text form.
     Simple,
 }
@@ -81,7 +84,10 @@ impl ConverterConfig {
             (keys::SIMPLE, _) | (_, "SimpleHeaderConverter") if side == "header" => {
                 Ok(Self::Simple)
             }
-            _ => Err(unknown(&name, class)),
+            _ => match Primitive::of_class(class) {
+                Some(primitive) => Ok(Self::Primitive(primitive)),
+                None => Err(unknown(&name, class)),
+            },
         }
     }
 
@@ -140,7 +146,8 @@ pub fn registry_of(config: &Config) -> Result<Option<ClientSettings>> {
 
 fn unknown(key: &str, class: &str) -> Error {
     let known = [keys::AVRO, keys::APICURIO, keys::JSON, keys::STRING, keys::BYTES];
-    let remedy = match did_you_mean(class, known.into_iter()) {
+    let primitives = Primitive::ALL.map(Primitive::class);
+    let remedy = match did_you_mean(class, known.into_iter().chain(primitives)) {
         Some(close) => format!("did you mean \"{close}\"?"),
         None => format!("use one of {}", known.join(", ")),
     };

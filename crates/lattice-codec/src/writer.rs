@@ -12,6 +12,7 @@ use lattice_registry::{NewSchema, SchemaRegistry};
 use crate::{
     avro, json,
     options::ConverterConfig,
+    primitive::Primitive,
     text::{java_text, simple_text},
 };
 
@@ -75,6 +76,7 @@ enum Form {
     Text(Schema),
     Simple(Schema),
     Bytes,
+    Primitive(Primitive),
 }
 
 /// Writes values of one schema.
@@ -134,10 +136,14 @@ impl Writer {
             ConverterConfig::Text => Ok(Self::plain(Form::Text(schema.clone()))),
             ConverterConfig::Simple => Ok(Self::plain(Form::Simple(schema.clone()))),
             ConverterConfig::Bytes if schema.kind == Type::Bytes => Ok(Self::plain(Form::Bytes)),
-            ConverterConfig::Bytes => Err(Error::config(format!(
-                "the ByteArrayConverter cannot write records of {subject}, which are no bytes"
-            ))
-            .with_remedy("use the AvroConverter or the JsonConverter")),
+            ConverterConfig::Primitive(one) if schema.kind == one.kind() => {
+                Ok(Self::plain(Form::Primitive(one)))
+            }
+            ConverterConfig::Bytes => Err(not_taken("ByteArrayConverter", subject, "bytes")),
+            ConverterConfig::Primitive(one) => {
+                let class = one.class().rsplit('.').next().unwrap_or_default();
+                Err(not_taken(class, subject, "value of its type"))
+            }
         }
     }
 
@@ -159,6 +165,7 @@ impl Writer {
                 }
                 out.extend_from_slice(text.as_bytes());
             }
+            Form::Primitive(primitive) => primitive.write(value, out)?,
             Form::Bytes => match value {
                 Value::Bytes(bytes) => out.extend_from_slice(bytes.as_slice()),
                 _ => return Err(Fault::from("a value that is no bytes")),
@@ -240,7 +247,7 @@ impl Writer {
                 }
                 pieces.bytes.push(b'}');
             }
-            Form::Text(_) | Form::Simple(_) | Form::Bytes => return Ok(false),
+            Form::Text(_) | Form::Simple(_) | Form::Bytes | Form::Primitive(_) => return Ok(false),
         }
         Ok(true)
     }
@@ -334,6 +341,11 @@ fn owned<'v>(parts: &[Part<'_, 'v>]) -> Value<'v> {
         Part::Pieces(..) => Value::Missing,
     };
     Value::Struct(parts.iter().map(value).collect())
+}
+
+fn not_taken(class: &str, subject: &str, what: &str) -> Error {
+    Error::config(format!("the {class} cannot write records of {subject}, which are no {what}"))
+        .with_remedy("use the AvroConverter or the JsonConverter, or take the value out of its struct by the transformation ExtractField")
 }
 
 fn not_registered(subject: &str, error: Error) -> Error {

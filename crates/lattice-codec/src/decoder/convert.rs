@@ -10,7 +10,7 @@ use lattice_core::{
 };
 
 use super::{Key, Source, avro::AvroPlan, row::SharedRow};
-use crate::options::ConverterConfig;
+use crate::{options::ConverterConfig, primitive::Primitive};
 
 /// A record, taken apart.
 #[derive(Debug)]
@@ -152,10 +152,14 @@ impl Tables {
         key: Option<&Key>,
     ) -> Arc<TableSchema> {
         let table = self.singles.entry((Arc::clone(topic), name)).or_insert_with(|| {
-            let kind = if form == ConverterConfig::Bytes { Type::Bytes } else { Type::String };
-            let schema = Arc::new(Schema::new(kind).optional());
+            let whole = match form {
+                ConverterConfig::Bytes => Whole::Bytes,
+                ConverterConfig::Primitive(one) => Whole::Primitive(one),
+                _ => Whole::Text,
+            };
+            let schema = Arc::new(Schema::new(whole.kind()).optional());
             let columns = vec![Column { name: name.into(), schema }];
-            let decoder = Arc::new(Whole { text: kind == Type::String });
+            let decoder = Arc::new(whole);
             if name == "key" {
                 key_table(topic, columns, decoder)
             } else {
@@ -199,19 +203,33 @@ fn table_id(topic: &Arc<str>) -> TableId {
 
 /// A row of one column that is the whole of the bytes.
 #[derive(Debug)]
-struct Whole {
-    text: bool,
+enum Whole {
+    Text,
+    Bytes,
+    Primitive(Primitive),
+}
+
+impl Whole {
+    fn kind(&self) -> Type {
+        match self {
+            Self::Text => Type::String,
+            Self::Bytes => Type::Bytes,
+            Self::Primitive(one) => one.kind(),
+        }
+    }
 }
 
 impl RowDecoder for Whole {
     fn decode<'a>(&self, row: &'a [u8], out: &mut Vec<Value<'a>>) -> Result<()> {
-        if !self.text {
-            out.push(Value::bytes(row));
-            return Ok(());
-        }
-        let text = std::str::from_utf8(row)
-            .map_err(|error| Error::data("the text is not UTF-8").with_source(error))?;
-        out.push(Value::text(text));
+        out.push(match self {
+            Self::Bytes => Value::bytes(row),
+            Self::Primitive(one) => one.read(row)?,
+            Self::Text => {
+                let text = std::str::from_utf8(row)
+                    .map_err(|error| Error::data("the text is not UTF-8").with_source(error))?;
+                Value::text(text)
+            }
+        });
         Ok(())
     }
 }

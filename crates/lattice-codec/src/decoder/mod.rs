@@ -270,7 +270,10 @@ impl Decoder {
                 let (part, table) = self.tables.json_row(source, span, schemas, key.as_ref())?;
                 Ok(finish(part, table, key))
             }
-            ConverterConfig::Text | ConverterConfig::Simple | ConverterConfig::Bytes => {
+            ConverterConfig::Text
+            | ConverterConfig::Simple
+            | ConverterConfig::Bytes
+            | ConverterConfig::Primitive(_) => {
                 let table = self.tables.single(source.topic, "value", value_form, key.as_ref());
                 Ok(finish(Part::plain(span), table, key))
             }
@@ -290,7 +293,10 @@ impl Decoder {
                 Ok(Key { table: self.tables.avro_key(source.topic, id, &plan), span })
             }
             ConverterConfig::Json { schemas, .. } => self.tables.json_key(source, span, schemas),
-            ConverterConfig::Text | ConverterConfig::Simple | ConverterConfig::Bytes => {
+            ConverterConfig::Text
+            | ConverterConfig::Simple
+            | ConverterConfig::Bytes
+            | ConverterConfig::Primitive(_) => {
                 Ok(Key { table: self.tables.single(source.topic, "key", form, None), span })
             }
         }

@@ -154,6 +154,9 @@ impl Transformer {
                 let schema = Schema::new(Type::String).optional();
                 Ok(Datum::new(schema, Value::Text(Text::copied(text))))
             }
+            ConverterConfig::Primitive(one) => {
+                Ok(Datum::new(Schema::new(one.kind()).optional(), one.read(bytes)?))
+            }
             ConverterConfig::Bytes => Ok(Datum::new(
                 Schema::new(Type::Bytes).optional(),
                 Value::bytes(bytes).into_owned(),

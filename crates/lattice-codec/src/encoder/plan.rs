@@ -107,10 +107,10 @@ impl Maker<'_> {
     }
 }
 
-/// Bytes cannot hold a key's struct; the simple form is what its readers expect then.
+/// Bytes and numbers cannot hold a key's struct; the simple form is what its readers expect then.
 fn header_form(converter: ConverterConfig) -> ConverterConfig {
     match converter {
-        ConverterConfig::Bytes => ConverterConfig::Simple,
+        ConverterConfig::Bytes | ConverterConfig::Primitive(_) => ConverterConfig::Simple,
         other => other,
     }
 }

@@ -98,3 +98,30 @@ async fn decoded_rows_are_the_same_with_and_without() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_key_taken_out_of_its_struct_is_written_and_read_as_a_plain_number() {
+    let registry = std::sync::Arc::new(Registry::default());
+    let rows = vec![(Op::Create, None, Some(vec![Value::Int(7), t("seven")]))];
+    let batch = batch("orders", vec![("id", int()), ("note", text())], vec![0], rows);
+    let extract = [
+        ("transforms", "key"),
+        ("transforms.key.type", "org.apache.kafka.connect.transforms.ExtractField$Key"),
+        ("transforms.key.field", "id"),
+    ];
+    let integer = ("key.converter", "org.apache.kafka.connect.converters.IntegerConverter");
+    let mut with = extract.to_vec();
+    with.push(integer);
+    let records = encode(&registry, &config(&with), &batch).await.unwrap();
+    assert_eq!(records[0].key.as_deref(), Some(&[0, 0, 0, 7][..]));
+
+    let decoded = decode(&registry, &config(&[integer]), &records).await;
+    assert!(decoded.errors.is_empty(), "{:?}", decoded.errors);
+    let other = ("key.converter", "org.apache.kafka.connect.converters.LongConverter");
+    let with: Vec<_> = NOTHING.into_iter().chain([other]).collect();
+    let refused = decode(&registry, &config(&with), &records).await;
+    assert!(refused.errors[0].error.chain().contains("4 bytes are no value of the LongConverter"));
+
+    let whole = encode(&registry, &config(&[integer]), &batch).await.unwrap_err();
+    assert!(whole.to_string().contains("IntegerConverter"), "{whole}");
+}
