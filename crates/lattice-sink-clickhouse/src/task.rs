@@ -77,7 +77,6 @@ impl Task {
         }
         let latency = u64::try_from(settings.latency.as_millis()).unwrap_or(u64::MAX);
         // Half of the budget gathers while the other half is being written.
-        // Half of the budget gathers while the other half is being written.
         let max_bytes = settings.max_bytes.min((context.buffer_bytes / 2).max(1 << 20));
         let max_rows = settings.max_rows;
         let context = Arc::new(Context {
