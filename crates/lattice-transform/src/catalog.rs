@@ -7,7 +7,8 @@ use lattice_core::{
 };
 
 use crate::{
-    Predicate, Transform, debezium, kafka, predicates as tests, record::Side, settings::Settings,
+    Predicate, Transform, debezium, kafka, mongodb, predicates as tests, record::Side,
+    settings::Settings,
 };
 
 /// A kind of transformation.
@@ -60,7 +61,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("io.debezium.transforms.openlineage.OpenLineage", LATER),
     ("io.debezium.transforms.tracing.ActivateTracingSpan", "there is no tracing of spans"),
     ("io.debezium.connector.postgresql.transforms.timescaledb.TimescaleDb", LATER),
-    ("io.debezium.connector.mongodb.transforms.ExtractNewDocumentState", LATER),
     ("io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter", LATER),
     ("io.debezium.connector.mysql.transforms.ReadToInsertEvent", LATER),
 ];
@@ -69,7 +69,7 @@ const LATER: &str = "it is not built";
 
 /// All transformations, Kafka Connect's first.
 pub fn transforms() -> impl Iterator<Item = &'static TransformClass> {
-    kafka::CLASSES.iter().copied().flatten().chain(debezium::CLASSES)
+    kafka::CLASSES.iter().copied().flatten().chain(debezium::CLASSES).chain(mongodb::CLASSES)
 }
 
 /// All predicates.

@@ -15,6 +15,7 @@ mod debezium;
 mod java;
 mod kafka;
 mod literal;
+mod mongodb;
 mod numbers;
 mod predicates;
 mod record;

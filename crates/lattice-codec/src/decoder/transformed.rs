@@ -248,10 +248,15 @@ impl Transformer {
         if let Some(origin) = origin {
             part.origin = origin;
         }
+        let beside = key.as_ref().filter(|_| is_beside(&record.key, schema));
+        if let Some(key) = beside {
+            add_key(&mut part, key, data)?;
+        }
         let uid = key.as_ref().map_or(0, |key| key.table.uid);
         let known = self.tables.entry((Arc::clone(&record.topic), uid)).or_default();
         let table = remembered(known, &row, || {
-            let columns = columns(&row, "value");
+            let mut columns = columns(&row, "value");
+            columns.extend(beside.iter().flat_map(|key| key.table.columns.iter().cloned()));
             let decoder = Arc::new(LaidRow::new(&columns, &tables.placeholder));
             super::convert::made(&record.topic, columns, key.as_ref(), decoder)
         });
@@ -299,6 +304,29 @@ fn remembered(
     let table = make();
     known.push((Arc::clone(schema), Arc::clone(&table)));
     table
+}
+
+/// Whether a key's fields are none of a row's, as MongoDB's `id` is none of the document's.
+fn is_beside(key: &Datum, row: &Schema) -> bool {
+    let Some(key) = key.schema.as_ref().filter(|key| key.kind == Type::Struct) else {
+        return false;
+    };
+    row.kind == Type::Struct
+        && envelope(row).is_none()
+        && !key.fields.iter().any(|field| row.field_index(&field.name).is_some())
+}
+
+/// Puts the key's columns behind the row, which was laid down last.
+fn add_key(part: &mut Part, key: &Key, data: &mut Vec<u8>) -> Result<()> {
+    let Some(row) = part.after.as_mut().or(part.before.as_mut()) else { return Ok(()) };
+    let start = row.start as usize;
+    if start + row.len as usize != data.len() {
+        return Ok(());
+    }
+    let bytes = key.span.of(data).to_vec();
+    data.extend_from_slice(&bytes);
+    *row = span(start, data.len())?;
+    Ok(())
 }
 
 fn columns(row: &Schema, whole: &str) -> Vec<Column> {
@@ -359,6 +387,7 @@ fn part(
         let get = |name: &str| field(schema, values, name);
         let number = |name: &str| get(name).and_then(int);
         let deleted = get("__deleted").and_then(text) == Some("true")
+            || get("__deleted") == Some(&Value::Bool(true))
             || get("__op").and_then(text) == Some("d");
         if deleted {
             part.op = Op::Delete;
@@ -405,7 +434,8 @@ fn int(value: &Value<'static>) -> Option<i64> {
 /// What an envelope's `source` says.
 fn origin(schema: &Schema, value: &Value<'static>) -> Option<Origin> {
     let Value::Struct(values) = value else { return None };
-    envelope(schema)?;
+    // Documents have a description of their updates, tables have rows.
+    envelope(schema).map(drop).or_else(|| schema.field_index("updateDescription").map(drop))?;
     let at = schema.field_index("source")?;
     let (source, Value::Struct(values)) = (&schema.fields.get(at)?.schema, values.get(at)?) else {
         return None;

@@ -17,18 +17,18 @@ use crate::{
 
 /// A field of the envelope under a new name.
 #[derive(Debug)]
-pub(super) struct Added {
+pub(crate) struct Added {
     /// The envelope's member it stands in; `None`: in the envelope itself.
     block: Option<String>,
     field: String,
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 impl Added {
     /// Reads a list of `name`, `block.name` or either with `:newname`.
     ///
     /// Errors: `Config`.
-    pub(super) fn parse(settings: &Settings, list: &Key, prefix: &Key) -> Result<Vec<Self>> {
+    pub(crate) fn parse(settings: &Settings, list: &Key, prefix: &Key) -> Result<Vec<Self>> {
         let prefix = settings.text(prefix);
         split_list(settings.text(list))
             .map(|item| {
@@ -61,7 +61,7 @@ impl Added {
     }
 
     /// The field's schema in an envelope, made optional; `None`: the envelope has no such field.
-    pub(super) fn schema(&self, envelope: &Schema) -> Option<Arc<Schema>> {
+    pub(crate) fn schema(&self, envelope: &Schema) -> Option<Arc<Schema>> {
         let in_block = self.block.as_deref().and_then(|block| {
             let block = &envelope.fields.get(envelope.field_index(block)?)?.schema;
             Some(&block.fields.get(block.field_index(&self.field)?)?.schema)
@@ -81,7 +81,7 @@ impl Added {
     }
 
     /// The field's value.
-    pub(super) fn value(&self, envelope: &Schema, values: &[Value<'static>]) -> Value<'static> {
+    pub(crate) fn value(&self, envelope: &Schema, values: &[Value<'static>]) -> Value<'static> {
         let root = || member(envelope, values, &self.field).map(|(_, value)| value.clone());
         let found =
             match &self.block {
@@ -98,7 +98,7 @@ impl Added {
     }
 
     /// The header that it becomes; on a tombstone there is only the operation.
-    pub(super) fn header(&self, envelope: &Datum) -> Option<Header> {
+    pub(crate) fn header(&self, envelope: &Datum) -> Option<Header> {
         let datum = match (&envelope.schema, &envelope.value) {
             (Some(schema), Value::Struct(values)) => {
                 Datum { schema: Some(self.schema(schema)?), value: self.value(schema, values) }

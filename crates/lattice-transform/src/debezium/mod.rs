@@ -10,6 +10,8 @@ mod routing;
 mod unwrap;
 mod zones;
 
+pub(crate) use added::Added;
+
 use crate::catalog::{TransformClass, whole};
 
 pub(crate) static CLASSES: &[TransformClass] = &[

@@ -182,7 +182,7 @@ impl Transform for Unwrap {
                 && !matches!(value, Value::Struct(_))
             {
                 return Err(only_struct("source field insertion", form(value)).with_remedy(
-                    "documents (MongoDB's) are no rows: their own transformation is not built",
+                    "documents (MongoDB's) are no rows: use io.debezium.connector.mongodb.transforms.ExtractNewDocumentState",
                 ));
             }
         }

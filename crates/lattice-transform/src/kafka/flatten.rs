@@ -62,6 +62,22 @@ impl Transform for Flatten {
     }
 }
 
+/// A struct's flat schema and values.
+///
+/// Errors: `Data` for maps inside.
+pub(crate) fn flat(
+    schema: &Schema,
+    values: &[Value<'static>],
+    delimiter: &str,
+) -> Result<(Arc<Schema>, Value<'static>)> {
+    let mut fields = Vec::new();
+    let from = Parent { optional: schema.optional, default: None };
+    schema_fields(schema, "", delimiter, &from, &mut fields)?;
+    let mut row = Vec::with_capacity(fields.len());
+    struct_values(schema, Some(values), &mut row);
+    Ok((Arc::new(with_fields(schema, fields)), Value::Struct(row)))
+}
+
 impl Flatten {
     fn map(
         &self,

@@ -11,6 +11,8 @@ mod replace_field;
 mod routers;
 mod timestamps;
 
+pub(crate) use flatten::flat;
+
 use crate::{
     catalog::{TransformClass, whole},
     record::Side,
