@@ -74,3 +74,34 @@ async fn the_schema_has_no_version_and_the_bytes_follow_it() {
     assert_eq!(value[10], 0);
     assert_eq!(records[0].key.as_deref(), Some(&[0, 0, 0, 0, 1, 2, b'7'][..]));
 }
+
+#[tokio::test]
+async fn documents_become_rows_with_their_keys_column_and_deletes_stay_deletes() {
+    let registry = Arc::new(Registry::default());
+    let json = || text().named("io.debezium.data.Json", 1);
+    let columns = vec![
+        ("id", Schema::new(Type::String)),
+        ("before", json()),
+        ("after", json()),
+        ("updateDescription", text()),
+    ];
+    let changes = vec![
+        (Op::Create, None, row(t("{\"_id\": 7,\"v\": \"a\"}"), Value::Null)),
+        (Op::Delete, None, row(Value::Null, Value::Null)),
+    ];
+    let mut made = batch("t", columns, vec![0], changes);
+    let table = made.tables.pop().and_then(Arc::into_inner).expect("is ours alone");
+    made.tables.push(Arc::new(table.laid_out(Layout::Members)));
+    let records = encode(&registry, &config(&[]), &made).await.expect("encodes");
+    let class = "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState";
+    let flat = [("transforms", "flat"), ("transforms.flat.type", class)];
+    let decoded = decode(&registry, &config(&flat), &records).await;
+    assert!(decoded.errors.is_empty(), "{:?}", decoded.errors);
+    let ops: Vec<Op> = decoded.batch.events.iter().map(|event| event.op).collect();
+    assert_eq!(ops, [Op::Create, Op::Delete], "and no tombstone after it");
+    let table = &decoded.batch.tables[decoded.batch.events[0].table as usize].1;
+    let names: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+    assert_eq!((names, &*table.key), (vec!["_id", "v", "id"], &[2][..]));
+    assert_eq!(values(&decoded, 0, false), Some(vec![Value::Int(7), t("a"), Value::Int(7)]));
+    assert_eq!(values(&decoded, 1, true), Some(vec![Value::Int(7)]));
+}
