@@ -47,7 +47,9 @@ fn manifest(source: &Path) -> Result<Value> {
     let version = env!("CARGO_PKG_VERSION");
     let pinned = manifest["optionalDependencies"].as_object().into_iter().flatten();
     let mut versions = pinned.map(|(_, version)| version).chain([&manifest["version"]]);
-    if let Some(other) = versions.find(|found| *found != version) {
+    let other = versions.find(|found| *found != version).cloned();
+    drop(versions);
+    if let Some(other) = other {
         bail!("{} says {other}, the workspace's version is {version}", file.display());
     }
     Ok(manifest)

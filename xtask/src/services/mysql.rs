@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::{postgres::certificate_authority, process};
 use crate::{command, place};
@@ -45,9 +45,8 @@ impl Server {
         server.args(self.settings(&data));
         server.arg(format!("--init-file={}", account.display()));
         let mut child = process::start(server, &self.folder, self.port)?;
-        let mut asking = self.client();
         process::wait_ready(&mut child, &self.folder, || {
-            asking.output().is_ok_and(|output| output.status.success())
+            self.client().output().is_ok_and(|output| output.status.success())
         })
     }
 

@@ -17,7 +17,7 @@ impl Capture {
             match (self.topics.get(topic), ours.topics.get(topic)) {
                 (Some(real), Some(own)) => topics(topic, real, own, &mut found),
                 (Some(real), None) => {
-                    found.push(format!("{topic}: is missing ({} records)", real.len()))
+                    found.push(format!("{topic}: is missing ({} records)", real.len()));
                 }
                 (None, own) => {
                     found.push(format!(
