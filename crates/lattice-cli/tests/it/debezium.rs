@@ -28,7 +28,7 @@ macro_rules! themes {
     };
 }
 
-themes! { changes, numbers, structure, times }
+themes! { changes, numbers, options, structure, times }
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parity/debezium")

@@ -127,6 +127,8 @@ impl Decoder {
             Self::Bit => match raw {
                 b"1" => Value::Bool(true),
                 b"0" => Value::Bool(false),
+                // A varbit(1) may be empty, which no BOOLEAN says; the real one's is NULL too.
+                b"" => Value::Null,
                 _ => return Err(BadValue("not one bit")),
             },
             Self::Bits => bits(raw)?,

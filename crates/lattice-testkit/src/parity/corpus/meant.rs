@@ -39,7 +39,7 @@ impl Meanings {
     pub fn apply(&self, theme: &str, found: Vec<String>) -> Vec<String> {
         let of_theme = format!("{theme}_");
         let places = self.0.iter().flat_map(|meant| &meant.places);
-        let places: Vec<&String> = places.filter(|place| place.starts_with(&of_theme)).collect();
+        let places: Vec<&String> = places.filter(|place| place.contains(&of_theme)).collect();
         let unused = places.iter().filter(|place| !found.iter().any(|line| fits(place, line)));
         let mut left: Vec<String> =
             unused.map(|place| format!("{place}: does not differ, though it is listed")).collect();
