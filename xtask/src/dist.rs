@@ -23,7 +23,7 @@ const PLATFORM_LIMIT: u64 = 30_000_000;
 /// The folder holds a binary for each platform: `linux-x64/lattice` and so on.
 pub(crate) fn npm(binaries: &Path) -> Result<()> {
     let out = place::target().join("npm");
-    if out.exists() {
+    if out.try_exists().with_context(|| format!("look for {}", out.display()))? {
         fs::remove_dir_all(&out).with_context(|| format!("empty {}", out.display()))?;
     }
     fs::create_dir_all(&out).with_context(|| format!("make {}", out.display()))?;

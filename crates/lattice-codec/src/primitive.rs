@@ -43,9 +43,9 @@ impl Primitive {
 
     /// By the class or its simple name.
     pub(crate) fn of_class(class: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| {
-            one.class() == class || one.class().rsplit('.').next() == Some(class)
-        })
+        Self::ALL
+            .into_iter()
+            .find(|one| one.class() == class || one.class().rsplit('.').next() == Some(class))
     }
 
     /// The type of its values.
@@ -91,12 +91,8 @@ impl Primitive {
                 [1] => Some(Value::Bool(true)),
                 _ => None,
             },
-            Self::Short => {
-                Some(Value::Int(i16::from_be_bytes(bytes.try_into().ok()?).into()))
-            }
-            Self::Integer => {
-                Some(Value::Int(i32::from_be_bytes(bytes.try_into().ok()?).into()))
-            }
+            Self::Short => Some(Value::Int(i16::from_be_bytes(bytes.try_into().ok()?).into())),
+            Self::Integer => Some(Value::Int(i32::from_be_bytes(bytes.try_into().ok()?).into())),
             Self::Long => Some(Value::Int(i64::from_be_bytes(bytes.try_into().ok()?))),
             Self::Float => Some(Value::Float32(f32::from_be_bytes(bytes.try_into().ok()?))),
             Self::Double => Some(Value::Float64(f64::from_be_bytes(bytes.try_into().ok()?))),

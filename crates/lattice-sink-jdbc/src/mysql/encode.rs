@@ -75,10 +75,10 @@ impl Wire {
                 return Err(format!("{} is no whole number that the column holds", cell.text()));
             }
             (Self::Double, Cell::Float64(number)) => {
-                out.extend_from_slice(format!("{number:e}").as_bytes())
+                out.extend_from_slice(format!("{number:e}").as_bytes());
             }
             (Self::Double, Cell::Float32(number)) => {
-                out.extend_from_slice(format!("{number:e}").as_bytes())
+                out.extend_from_slice(format!("{number:e}").as_bytes());
             }
             (_, Cell::Zoned(micros)) => quoted(Cell::Timestamp(*micros).text().as_bytes(), out),
             (_, cell) => quoted(cell.text().as_bytes(), out),

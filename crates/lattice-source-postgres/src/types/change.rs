@@ -131,7 +131,7 @@ fn serialize(text: &str, out: &mut Vec<u8>) {
         match unit {
             1..=0x7f => modified.push(u8::try_from(unit).unwrap_or(0)),
             0 | 0x80..=0x7ff => {
-                modified.extend([u8::try_from(unit >> 6).unwrap_or(0) | 0xc0, low(0)])
+                modified.extend([u8::try_from(unit >> 6).unwrap_or(0) | 0xc0, low(0)]);
             }
             _ => modified.extend([u8::try_from(unit >> 12).unwrap_or(0) | 0xe0, low(6), low(0)]),
         }
