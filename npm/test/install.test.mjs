@@ -2,16 +2,20 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 
 const NAME = "lattice-platform-cli";
 const packages = new Map();
 const home = mkdtempSync(join(tmpdir(), "lattice-npm-"));
+// What is called node may be a script around it (PyPI's is), which keeps signals to itself.
+mkdirSync(join(home, "bin"));
+symlinkSync(process.execPath, join(home, "bin", "node"));
+process.env.PATH = `${join(home, "bin")}${delimiter}${process.env.PATH}`;
 let server;
 let registry;
 

@@ -111,7 +111,12 @@ pub(crate) fn tried() -> Result<Command> {
     }
     npm(&binaries)?;
     let mut node = tool("node");
-    node.args(["--test", "--test-reporter=tap", "npm/test/install.test.mjs"])
-        .env("PACKAGES", place::target().join("npm"));
+    node.args([
+        "--test",
+        "--test-reporter=tap",
+        "--test-timeout=120000",
+        "npm/test/install.test.mjs",
+    ])
+    .env("PACKAGES", place::target().join("npm"));
     Ok(node)
 }

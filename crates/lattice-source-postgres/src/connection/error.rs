@@ -91,6 +91,12 @@ fn classify(fields: &ErrorFields) -> (ErrorKind, Option<&'static str>) {
                  server itself, give its own host and port",
             ),
         ),
+        "XX000" | "54000"
+            if message.contains("invalid memory alloc request size")
+                || message.contains("out of memory") =>
+        {
+            (ErrorKind::Config, Some(TOO_LARGE))
+        }
         // Connection, resources, operator intervention, lock and serialization trouble, system
         // errors: all may pass.
         code if ["08", "53", "57", "40", "55", "58"].iter().any(|c| code.starts_with(c)) => {
@@ -99,6 +105,12 @@ fn classify(fields: &ErrorFields) -> (ErrorKind, Option<&'static str>) {
         _ => (ErrorKind::Config, None),
     }
 }
+
+/// The way out of a row that the server has but cannot send.
+const TOO_LARGE: &str = "a row is larger than the server can send: 1 GiB as text, which a bytea fills \
+     at half of that; make the value smaller or delete the row, drop the replication slot \
+     (SELECT pg_drop_replication_slot('name')), and restart with \"snapshot.mode\": \"when_needed\": \
+     a new snapshot takes the place of what could not be read";
 
 /// The ways out of a lost position.
 pub(crate) const LOST_SLOT: &str = "changes since the stored position are gone from the server; \

@@ -180,6 +180,42 @@ async fn text_of_an_unknown_encoding_is_refused_naming_its_column() {
 }
 
 #[tokio::test]
+async fn a_value_of_200_mb_passes() {
+    let mut source = Source::new("LATTICE_TEST_PG15", "huge", &[]).await;
+    source.database.execute("CREATE TABLE t(id int PRIMARY KEY, v text)").await;
+    let mut task = source.open().await;
+    source.database.execute("INSERT INTO t VALUES (1, repeat('x', 200000000))").await;
+    let seen = source.read(&mut task, |seen| seen.len() == 1).await;
+    let Value::Text(value) = seen[0].column("v") else { panic!("no text") };
+    assert!(value.as_str().len() == 200_000_000, "the value was cut");
+    task.close().await;
+}
+
+#[tokio::test]
+async fn a_row_that_the_server_cannot_send_stops_the_task_with_the_way_out() {
+    let source = Source::new("LATTICE_TEST_PG15", "too_huge", &[]).await;
+    source.database.execute("CREATE TABLE t(id int PRIMARY KEY, v bytea)").await;
+    let mut task = source.open().await;
+    // Its text has two digits a byte, and a server's text ends at 1 GiB.
+    let insert = "INSERT INTO t VALUES (1, convert_to(repeat('x', 540000000), 'UTF8'))";
+    source.database.execute(insert).await;
+    let error = loop {
+        match task.next_batch().await {
+            Ok(batch) => {
+                let events = batch.map_or(0, |batch| batch.events.len());
+                assert_eq!(events, 0, "a row that cannot be sent came");
+            }
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Config, "waiting does not help: {}", error.chain());
+    let told = error.chain();
+    assert!(told.contains("larger than the server can send"), "{told}");
+    assert!(told.contains("when_needed"), "{told}");
+    task.close().await;
+}
+
+#[tokio::test]
 async fn dates_at_the_ends_of_time_are_the_same_in_both_phases() {
     let create = "CREATE TABLE t(d date, d2 date, d3 date, da date[], ta timestamp[], ts timestamp, t2 timestamp, \
                   z timestamptz, z2 timestamptz, z3 timestamptz, z4 timestamptz)";
