@@ -321,7 +321,7 @@ pub static KEYS: &[ClientKey] = &[
 /// Settings of a connection by how their names begin.
 const CONNECTION: [&str; 3] = ["security.", "sasl.", "ssl."];
 
-/// Settings that the worker's own connection takes, without a prefix, besides those of [`CONNECTION`].
+/// Settings that the worker's own connection takes, without a prefix, besides those of `CONNECTION`.
 pub const OF_THE_WORKER: [&str; 7] = [
     "bootstrap.servers",
     "client.id",

@@ -1,5 +1,5 @@
 //! Extended JSON, version 1 as in documents and version 2 as in keys: which type a value has, and the
-//! value. Source: Debezium's `MongoDataConverter`; where ours gives more, [`Shape`] says so.
+//! value. Source: Debezium's `MongoDataConverter`.
 
 use std::borrow::Cow;
 
