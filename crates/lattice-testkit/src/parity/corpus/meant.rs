@@ -49,17 +49,14 @@ impl Meanings {
 }
 
 fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
-        return false;
-    };
-    let mut ended = !pattern.contains('*');
-    for part in parts {
+    let Some((first, others)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
+    for part in middle.split('*') {
         let Some((_, behind)) = rest.split_once(part) else { return false };
         rest = behind;
-        ended = part.is_empty();
     }
-    ended || rest.is_empty()
+    rest.ends_with(last)
 }
 
 #[cfg(test)]
@@ -70,5 +67,6 @@ mod tests {
     fn a_place_is_a_line_with_any_text_at_its_stars() {
         assert!(fits("a_b.public.t #* value/x: *", "a_b.public.t #3 value/x: 1 instead of 2"));
         assert!(fits("a", "a") && fits("a*b", "acb") && !fits("a", "ab") && !fits("a*b", "abc"));
+        assert!(fits("a*b", "abxb") && fits("a*b*d", "abcd") && !fits("a*bd*d", "abcd"));
     }
 }
