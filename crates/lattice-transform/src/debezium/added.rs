@@ -1,9 +1,9 @@
-//! What ExtractNewRecordState adds to rows and headers: `add.fields`, `add.headers`.
+//! What ExtractNewRecordState and its likes add to rows and headers: `add.fields`, `add.headers`.
 
 use std::sync::Arc;
 
 use lattice_core::{
-    config::{Key, split_list},
+    config::{Key, KeyType, split_list},
     error::Result,
     schema::Schema,
     value::{Text, Value},
@@ -14,6 +14,19 @@ use crate::{
     schemas::{basics, inner, member},
     settings::Settings,
 };
+
+pub(crate) const ADD_FIELDS: Key = Key::new(
+    "add.fields",
+    KeyType::List,
+    "Fields of the envelope to add to the row: name, block.name, name:newname. Example: op,source.ts_ms:ts",
+)
+.default("");
+pub(crate) const FIELDS_PREFIX: Key =
+    Key::new("add.fields.prefix", KeyType::String, "Stands before the names of added fields.")
+        .default("__");
+pub(crate) const HEADERS_PREFIX: Key =
+    Key::new("add.headers.prefix", KeyType::String, "Stands before the names of added headers.")
+        .default("__");
 
 /// A field of the envelope under a new name.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ mod routing;
 mod unwrap;
 mod zones;
 
-pub(crate) use added::Added;
+pub(crate) use added::{ADD_FIELDS, Added, FIELDS_PREFIX, HEADERS_PREFIX};
 
 use crate::catalog::{TransformClass, whole};
 

@@ -9,7 +9,7 @@ use lattice_core::{
     value::Value,
 };
 
-use super::added::{Added, text};
+use super::added::{ADD_FIELDS, Added, FIELDS_PREFIX, HEADERS_PREFIX, text};
 use crate::{
     Record, Transform,
     record::{Datum, Side, form, only_struct},
@@ -47,24 +47,12 @@ const ROUTE: Key = Key::new(
     "A field of the row whose text becomes the topic. Example: customer_region",
 )
 .default("");
-pub(super) const ADD_FIELDS: Key = Key::new(
-    "add.fields",
-    KeyType::List,
-    "Fields of the envelope to add to the row: name, block.name, name:newname. Example: op,source.ts_ms:ts",
-)
-.default("");
-const FIELDS_PREFIX: Key =
-    Key::new("add.fields.prefix", KeyType::String, "Stands before the names of added fields.")
-        .default("__");
 const ADD_HEADERS: Key = Key::new(
     "add.headers",
     KeyType::List,
     "Fields of the envelope to add as headers, written as in add.fields. Example: op,source.table",
 )
 .default("");
-const HEADERS_PREFIX: Key =
-    Key::new("add.headers.prefix", KeyType::String, "Stands before the names of added headers.")
-        .default("__");
 const DROP_HEADER: Key = Key::new(
     "drop.fields.header.name",
     KeyType::String,

@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 use crate::{
     Record, Transform,
     catalog::{TransformClass, whole},
-    debezium::Added,
+    debezium::{ADD_FIELDS, Added, FIELDS_PREFIX, HEADERS_PREFIX},
     kafka::flat,
     record::{Datum, Side},
     schemas::{inner, is_envelope, member, plain, with_fields},
@@ -58,24 +58,12 @@ const WITH_ID: Key = Key::new(
     "Whether rewritten deletes have the _id of the key.",
 )
 .default("false");
-const ADD_FIELDS: Key = Key::new(
-    "add.fields",
-    KeyType::List,
-    "Fields of the envelope to add to the row: name, block.name, name:newname. Example: op,source.ts_ms:ts",
-)
-.default("");
-const FIELDS_PREFIX: Key =
-    Key::new("add.fields.prefix", KeyType::String, "Stands before the names of added fields.")
-        .default("__");
 const ADD_HEADERS: Key = Key::new(
     "add.headers",
     KeyType::List,
     "Fields of the envelope to add as headers, written as in add.fields. Example: op,source.collection",
 )
 .default("");
-const HEADERS_PREFIX: Key =
-    Key::new("add.headers.prefix", KeyType::String, "Stands before the names of added headers.")
-        .default("__");
 const ADJUSTMENT: Key = Key::new(
     "field.name.adjustment.mode",
     KeyType::String,
