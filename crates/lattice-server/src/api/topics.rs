@@ -8,7 +8,7 @@ use lattice_log::TopicInfo;
 use lattice_registry::{RegisteredSchema, SchemaRegistry};
 use serde_json::{Value, json};
 
-use super::views;
+use super::{groups, views};
 use crate::{
     answer::{Answer, Json, Refusal},
     state::ServerState,
@@ -80,14 +80,13 @@ async fn consumers(state: &ServerState, topic: &TopicInfo) -> Answer<Vec<Value>>
             if place.topic != topic.name {
                 continue;
             }
-            let index = usize::try_from(place.partition).unwrap_or(usize::MAX);
-            let end = topic.partitions.get(index).map_or(0, |partition| partition.end_offset);
+            let end = groups::end(topic, place.partition).unwrap_or(0);
             consumers.push(json!({
                 "group": group,
-                "connector": group.strip_prefix("connect-"),
+                "connector": groups::connector(&group),
                 "partition": place.partition,
                 "offset": offset,
-                "behind": (end - offset).max(0),
+                "behind": groups::behind(end, offset),
             }));
         }
     }
